@@ -1,0 +1,43 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+KEDRO := $(BIN)/kedro
+
+.DEFAULT_GOAL := help
+.PHONY: help run resume test lint bench viz ui
+
+help: ## list the targets
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
+
+# Made once; again only when the dependencies change.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))' || \
+		{ echo "error: Python 3.11 to 3.13 is needed; name one with make PYTHON=python3.11" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+run: $(READY) ## the whole pipeline on the embedded photographs (ENV=name for another environment)
+	$(KEDRO) run $(if $(ENV),--env $(ENV))
+
+resume: $(READY) ## go on with an interrupted run from its last finished stage
+	$(KEDRO) run --only-missing-outputs $(if $(ENV),--env $(ENV))
+
+test: $(READY) ## all tests
+	$(BIN)/pytest
+
+lint: $(READY) ## style, types and the direction of dependencies
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY) ## speed and memory beside named peers
+	$(BIN)/python -m benchmarks
+
+viz: $(READY) ## the pipelines in kedro-viz
+	$(KEDRO) viz run
+
+ui: $(READY) ## the runs in MLflow
+	$(KEDRO) mlflow ui

@@ -1,0 +1,128 @@
+"""Training of the denoiser on clean images, and what it gains."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from superstar.actions.dncnn import DnCNN, denoise
+from superstar.errors import InputError
+from superstar.images import ImageSet, check_images, stream
+from superstar.training import fit, global_seed, random_windows
+
+SMALLEST_ERROR = 1 / (12 * 255**2)
+"""Mean squared error of rounding to 8 bits; a smaller error counts as this one (59 dB)."""
+
+
+def train_denoiser(
+    images: ImageSet,
+    *,
+    depth: int = 10,
+    width: int = 64,
+    unshuffle: int = 2,
+    crop: int = 32,
+    largest_sigma: float = 55.0,
+    epochs: int = 60,
+    batch_size: int = 64,
+    learning_rate: float = 1e-3,
+    seed: int = 0,
+    threads: int = 2,
+    device: str | torch.device = "cpu",
+) -> tuple[DnCNN, list[float]]:
+    """Train a blind Gaussian denoiser (Zhang et al., IEEE TIP 2017, section III).
+
+    Every crop gets noise of its own strength, uniform in [0, largest_sigma], and is clipped to
+    [0, 1] as the images of a camera are. The loss is the mean squared error of the predicted
+    noise.
+
+    Args:
+        images: clean training images.
+        depth: of the network.
+        width: of the network.
+        unshuffle: of the network.
+        crop: side in pixels of the windows that are cut from the images.
+        largest_sigma: strongest noise, in units of 1/255.
+        epochs: passes over the images, one crop of each.
+        batch_size: crops a step.
+        learning_rate: highest rate of the one-cycle schedule.
+        seed: of the initialisation, the order, the crops and the noise.
+        threads: of the processor; results depend on it.
+        device: where to train.
+
+    Returns:
+        The denoiser, its batch norm folded in, in eval mode, and the mean loss of each epoch.
+
+    Raises:
+        InputError: an argument out of its range, or no progress.
+    """
+    if not largest_sigma > 0:
+        raise InputError(f"largest_sigma must be positive, but is {largest_sigma}")
+    pixels = torch.from_numpy(np.array(images.images))
+    with global_seed(seed):
+        model = DnCNN(depth, width, unshuffle)
+
+    def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
+        clean = random_windows(pixels, indices, generator, size=(crop, crop))
+        sigma = torch.rand(len(clean), 1, 1, 1, generator=generator) * (largest_sigma / 255)
+        noise = torch.randn(clean.shape, generator=generator)
+        return (clean + sigma * noise).clamp_(0, 1), clean
+
+    def loss(network: nn.Module, noisy: Tensor, clean: Tensor) -> Tensor:
+        return functional.mse_loss(network(noisy).float(), clean)
+
+    history = fit(
+        model,
+        make_batch,
+        loss,
+        len(images),
+        epochs=epochs,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        seed=seed,
+        threads=threads,
+        device=device,
+        description="denoiser",
+    )
+    return model.fuse(), history
+
+
+def psnr_gains(
+    model: DnCNN,
+    images: Tensor,
+    sigmas: Sequence[float] = (15, 25, 50),
+    seed: int = 0,
+    device: str | torch.device = "cpu",
+) -> dict[float, float]:
+    """What the denoiser gains in PSNR over the noisy image, clipped to [0, 1].
+
+    Args:
+        model: a trained denoiser.
+        images: clean images it was not trained on, float32 (N, 3, H, W) in [0, 1].
+        sigmas: strengths of Gaussian noise, in units of 1/255.
+        seed: of the noise.
+        device: where to compute.
+
+    Returns:
+        For each sigma the mean gain over the images, in dB.
+
+    Raises:
+        InputError: not a batch of images, or a sigma that is not positive.
+    """
+    check_images(images)
+    gains = {}
+    for sigma in sigmas:
+        if not sigma > 0:
+            raise InputError(f"sigmas must be positive, but one is {sigma}")
+        noise = stream(seed, "psnr_gains").standard_normal(images.shape, dtype=np.float32)
+        noisy = images + torch.from_numpy(noise).to(images.device) * (sigma / 255)
+        noisy.clamp_(0, 1)
+        restored = denoise(model, noisy, device=device)
+        gains[sigma] = (_psnr(restored, images) - _psnr(noisy, images)).mean().item()
+    return gains
+
+
+def _psnr(images: Tensor, clean: Tensor) -> Tensor:
+    errors = (images - clean).square().mean((1, 2, 3)).clamp_min(SMALLEST_ERROR)
+    return -10 * errors.log10()

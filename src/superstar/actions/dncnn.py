@@ -1,0 +1,192 @@
+"""DnCNN, the learned denoiser of the action library (paper, appendix E).
+
+K. Zhang et al., "Beyond a Gaussian Denoiser: Residual Learning of Deep CNN for Image Denoising",
+IEEE TIP 2017; the pixel-unshuffled variant follows FFDNet (Zhang et al., IEEE TIP 2018).
+"""
+
+import json
+from copy import deepcopy
+from itertools import pairwise
+from os import PathLike
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.fusion import fuse_conv_bn_eval
+
+from superstar.errors import InputError
+from superstar.images import check_images
+from superstar.training import supports_bfloat16
+
+FORMAT = "superstar-dncnn"
+LAST_LAYER_SCALE = 0.1
+
+
+class DnCNN(nn.Module):
+    """A residual denoiser: the network predicts the noise, which is taken off the input.
+
+    conv-ReLU, then depth − 2 times conv-batch norm-ReLU, then conv; 3×3 kernels throughout. With
+    `unshuffle` r > 1 it works on the image split into r² images of a r-th of the size, which
+    costs r² times less and sees r times farther.
+
+    Args:
+        depth: number of convolutions, at least 2.
+        width: channels of the hidden layers.
+        unshuffle: side of the blocks of pixels that become channels; 1 for the plain network.
+        channels: channels of the images.
+        batch_norm: False gives the shape that `fuse` fills, for inference only.
+
+    Raises:
+        InputError: depth below 2, or another argument below 1.
+    """
+
+    def __init__(
+        self,
+        depth: int = 8,
+        width: int = 48,
+        unshuffle: int = 2,
+        channels: int = 3,
+        batch_norm: bool = True,
+    ) -> None:
+        super().__init__()
+        if depth < 2 or min(width, unshuffle, channels) < 1:
+            raise InputError(
+                f"DnCNN needs a depth of at least 2 and width, unshuffle and channels of at least "
+                f"1, not {depth}, {width}, {unshuffle}, {channels}"
+            )
+        self.depth, self.width = depth, width
+        self.unshuffle, self.channels = unshuffle, channels
+        self.batch_norm = batch_norm
+        outer = channels * unshuffle**2
+        layers: list[nn.Module] = [nn.Conv2d(outer, width, 3, padding=1), nn.ReLU(inplace=True)]
+        for _ in range(depth - 2):
+            layers.append(nn.Conv2d(width, width, 3, padding=1, bias=not batch_norm))
+            if batch_norm:
+                layers.append(nn.BatchNorm2d(width))
+            layers.append(nn.ReLU(inplace=True))
+        layers.append(nn.Conv2d(width, outer, 3, padding=1))
+        self.layers = nn.Sequential(*layers)
+        self._initialise()
+
+    def _initialise(self) -> None:
+        convolutions = [layer for layer in self.layers if isinstance(layer, nn.Conv2d)]
+        for convolution in convolutions:
+            nn.init.kaiming_normal_(convolution.weight, nonlinearity="relu")
+            if convolution.bias is not None:
+                nn.init.zeros_(convolution.bias)
+        # Small first estimates of the noise: without this the network learns little in minutes.
+        with torch.no_grad():
+            convolutions[-1].weight.mul_(LAST_LAYER_SCALE)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Images (N, C, H, W) less the predicted noise: same shape, not clipped."""
+        height, width = images.shape[2:]
+        bottom, right = -height % self.unshuffle, -width % self.unshuffle
+        padded = images
+        if bottom or right:
+            padded = functional.pad(images, (0, right, 0, bottom), mode="reflect")
+        noise = self.layers(functional.pixel_unshuffle(padded, self.unshuffle))
+        noise = functional.pixel_shuffle(noise, self.unshuffle)
+        return images - noise[..., :height, :width]
+
+    def fuse(self) -> "DnCNN":
+        """A copy for inference: batch norm folded into the convolutions, eval mode, frozen."""
+        ours = [*deepcopy(self).eval().layers, None]
+        folded = [
+            fuse_conv_bn_eval(layer, following) if isinstance(following, nn.BatchNorm2d) else layer
+            for layer, following in pairwise(ours)
+            if isinstance(layer, nn.Conv2d)
+        ]
+        fused = _without_weights(self.depth, self.width, self.unshuffle, self.channels)
+        theirs = [layer for layer in fused.layers if isinstance(layer, nn.Conv2d)]
+        for target, source in zip(theirs, folded, strict=True):
+            target.load_state_dict(source.state_dict(), assign=True)
+        return fused.eval().requires_grad_(False)
+
+
+Denoiser = DnCNN
+"""What `apply_action` takes as `denoiser`."""
+
+
+def _without_weights(depth: int, width: int, unshuffle: int, channels: int) -> DnCNN:
+    """The shape of a fused denoiser, waiting for weights: initialising none, it draws none."""
+    with torch.device("meta"):
+        return DnCNN(depth, width, unshuffle, channels, batch_norm=False)
+
+
+def denoise(
+    model: DnCNN, images: Tensor, batch_size: int = 64, device: str | torch.device = "cpu"
+) -> Tensor:
+    """Denoise a batch.
+
+    Computes in bfloat16 where the processor has instructions for it.
+
+    Args:
+        model: a trained denoiser, fused or not.
+        images: float32 (N, 3, H, W) in [0, 1].
+        batch_size: images that go through the network together.
+        device: where to compute.
+
+    Returns:
+        float32 (N, 3, H, W) in [0, 1], on the device of `images`.
+
+    Raises:
+        InputError: not a batch of images, or a batch size below 1.
+    """
+    check_images(images)
+    if batch_size < 1:
+        raise InputError(f"batch_size must be at least 1, not {batch_size}")
+    device = torch.device(device)
+    network = model.fuse().to(device).to(memory_format=torch.channels_last)
+    clean = torch.empty_like(images, memory_format=torch.contiguous_format)
+    half = torch.autocast(device.type, torch.bfloat16, enabled=supports_bfloat16(device))
+    with torch.no_grad(), half:
+        for start in range(0, len(images), batch_size):
+            part = images[start : start + batch_size].to(device)
+            part = part.contiguous(memory_format=torch.channels_last)
+            clean[start : start + batch_size] = network(part).clamp_(0, 1)
+    return clean
+
+
+def save_denoiser(model: DnCNN, path: str | PathLike[str]) -> None:
+    """Write the fused denoiser as safetensors, its shape in the file's metadata."""
+    fused = model.fuse()
+    shape = {
+        "depth": fused.depth,
+        "width": fused.width,
+        "unshuffle": fused.unshuffle,
+        "channels": fused.channels,
+    }
+    weights = {name: tensor.cpu().contiguous() for name, tensor in fused.state_dict().items()}
+    save_file(weights, Path(path), metadata={"format": FORMAT, "shape": json.dumps(shape)})
+
+
+def load_denoiser(path: str | PathLike[str]) -> DnCNN:
+    """Read what `save_denoiser` wrote: a fused denoiser in eval mode.
+
+    Raises:
+        InputError: no such file, truncated, or not a denoiser of this package.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"no denoiser at {path}: train one or correct the path")
+    try:
+        with safe_open(path, framework="pt") as file:
+            metadata = file.metadata() or {}
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except SafetensorError as error:
+        raise InputError(f"{path} is damaged or not a safetensors file ({error})") from error
+    if metadata.get("format") != FORMAT:
+        raise InputError(f"{path} is not a denoiser saved by this package")
+    if not all(torch.isfinite(tensor).all() for tensor in weights.values()):
+        raise InputError(f"{path} holds NaN or infinite weights: train the denoiser again")
+    try:
+        model = _without_weights(**json.loads(metadata["shape"]))
+        model.load_state_dict(weights, assign=True)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        summary = str(error).splitlines()[0]
+        raise InputError(f"{path} does not hold the denoiser it announces ({summary})") from error
+    return model.eval().requires_grad_(False)

@@ -1,0 +1,50 @@
+"""The action library by name, in the order of the actor's outputs (paper, appendix E)."""
+
+from collections.abc import Callable
+from functools import partial
+
+from torch import Tensor
+
+from superstar.actions.bilateral import bilateral
+from superstar.actions.clahe import clahe
+from superstar.actions.dncnn import DnCNN, denoise
+from superstar.actions.wavelets import wavelet_bayes, wavelet_visu
+from superstar.errors import InputError, unknown_name
+from superstar.images import check_images
+
+_WITHOUT_MODEL: dict[str, Callable[[Tensor], Tensor]] = {
+    "bilateral": bilateral,
+    "wavelet_bayes": wavelet_bayes,
+    "wavelet_visu": wavelet_visu,
+    "clahe_2_1": partial(clahe, grid=2, clip_limit=1),
+    "clahe_2_2": partial(clahe, grid=2, clip_limit=2),
+    "clahe_6_1": partial(clahe, grid=6, clip_limit=1),
+}
+
+ACTIONS = ("nop", "dncnn", *_WITHOUT_MODEL)
+"""Names of the actions, in the release's order, which is that of the actor's outputs."""
+
+
+def apply_action(images: Tensor, name: str, denoiser: DnCNN | None = None) -> Tensor:
+    """Apply one action to a batch.
+
+    Args:
+        images: float32 (N, 3, H, W) in [0, 1]; left as they are.
+        name: one of `ACTIONS`.
+        denoiser: the network behind "dncnn"; no other action needs it.
+
+    Returns:
+        New images of the same shape, in [0, 1].
+
+    Raises:
+        InputError: not a batch of images, an unknown name, or "dncnn" without a denoiser.
+    """
+    if name not in ACTIONS:
+        raise unknown_name("action", name, ACTIONS)
+    if name == "nop":
+        return check_images(images).clone()
+    if name == "dncnn":
+        if denoiser is None:
+            raise InputError("the action 'dncnn' needs a denoiser: train one or load one")
+        return denoise(denoiser, images, device=images.device)
+    return _WITHOUT_MODEL[name](images)

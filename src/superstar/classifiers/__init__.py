@@ -1,0 +1,20 @@
+"""The classifiers whose accuracy is to be recovered."""
+
+from superstar.classifiers.inference import accuracy, predict
+from superstar.classifiers.resnet import SmallResNet
+from superstar.classifiers.training import train_augmix, train_standard
+from superstar.classifiers.weights import load_classifier, save_classifier
+
+CLASSIFIERS = ("standard", "augmix")
+"""Names of the classifiers that this package trains, in the order of training."""
+
+__all__ = [
+    "CLASSIFIERS",
+    "SmallResNet",
+    "accuracy",
+    "load_classifier",
+    "predict",
+    "save_classifier",
+    "train_augmix",
+    "train_standard",
+]

@@ -1,0 +1,67 @@
+"""What a classifier says about a batch, and how often it is right."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from superstar.errors import InputError
+from superstar.images import check_images
+
+
+def predict(
+    classifier: nn.Module,
+    images: Tensor,
+    batch_size: int = 256,
+    device: str | torch.device = "cpu",
+) -> Tensor:
+    """The class of each image, computed in float32.
+
+    Args:
+        classifier: maps images in [0, 1] to logits; put in eval mode and on `device`.
+        images: float32 (N, 3, H, W) in [0, 1].
+        batch_size: images that go through the network together.
+        device: where to compute.
+
+    Returns:
+        int64 (N,), on the processor.
+
+    Raises:
+        InputError: not a batch of images, or a batch size below 1.
+    """
+    check_images(images)
+    if batch_size < 1:
+        raise InputError(f"batch_size must be at least 1, but is {batch_size}")
+    classifier.to(device).to(memory_format=torch.channels_last).eval()
+    with torch.inference_mode():
+        classes = [
+            classifier(part.to(device=device, memory_format=torch.channels_last)).argmax(1).cpu()
+            for part in images.split(batch_size)
+        ]
+    return torch.cat(classes)
+
+
+def accuracy(
+    classifier: nn.Module,
+    images: Tensor,
+    labels: NDArray[np.int64] | Tensor,
+    batch_size: int = 256,
+    device: str | torch.device = "cpu",
+) -> float:
+    """Share of the images whose predicted class is their label, in [0, 1].
+
+    Args:
+        classifier: as for `predict`.
+        images: float32 (N, 3, H, W) in [0, 1].
+        labels: integers (N,).
+        batch_size: as for `predict`.
+        device: as for `predict`.
+
+    Raises:
+        InputError: as `predict`, or a number of labels other than that of the images.
+    """
+    truth = torch.as_tensor(labels).cpu()
+    if truth.shape != images.shape[:1]:
+        raise InputError(f"{len(images)} images but labels of shape {tuple(truth.shape)}")
+    hits = predict(classifier, images, batch_size, device) == truth
+    return hits.double().mean().item()

@@ -1,0 +1,100 @@
+"""A small residual network for small images."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from superstar.errors import InputError
+
+
+class SmallResNet(nn.Module):
+    """A residual network (He et al., CVPR 2016) of four stages with one basic block each.
+
+    A convolution, then blocks of width, 2, 4 and 8 times width, the last three of which halve
+    the resolution; global average pooling makes it fit any size. Normalisation is part of the
+    network: it maps images in [0, 1] to logits.
+
+    Args:
+        classes: number of classes, at least 2.
+        width: channels of the first stage.
+        mean: of each colour channel, taken off the images.
+        std: of each colour channel, by which they are then divided.
+
+    Raises:
+        InputError: an argument out of its range.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        classes: int,
+        width: int = 16,
+        mean: Sequence[float] = (0.45, 0.45, 0.45),
+        std: Sequence[float] = (0.25, 0.25, 0.25),
+    ) -> None:
+        super().__init__()
+        if classes < 2 or width < 1:
+            raise InputError(
+                f"a classifier needs 2 classes and a width of 1 or more, not {classes} and {width}"
+            )
+        if len(mean) != 3 or len(std) != 3 or min(std) <= 0:
+            raise InputError(f"mean and std need three numbers, std above 0, not {mean} and {std}")
+        self.arguments: dict[str, Any] = {
+            "classes": classes,
+            "width": width,
+            "mean": [float(value) for value in mean],
+            "std": [float(value) for value in std],
+        }
+        self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32).view(1, 3, 1, 1))
+        self.register_buffer("std", torch.tensor(std, dtype=torch.float32).view(1, 3, 1, 1))
+        self.stem = nn.Sequential(
+            nn.Conv2d(3, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU()
+        )
+        widths = [width, width, 2 * width, 4 * width, 8 * width]
+        self.blocks = nn.Sequential(
+            *(
+                _Block(inner, outer, stride=1 if inner == outer else 2)
+                for inner, outer in pairwise(widths)
+            )
+        )
+        self.head = nn.Linear(widths[-1], classes)
+        self._initialise()
+
+    def _initialise(self) -> None:
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+        for module in self.modules():
+            if isinstance(module, _Block):
+                # Blocks start as their shortcut, which lets the one-cycle schedule run hot.
+                nn.init.zeros_(module.last_norm.weight)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Images float32 (N, 3, H, W) in [0, 1] to logits (N, classes)."""
+        features = self.blocks(self.stem((images - self.mean) / self.std))
+        return self.head(features.mean((2, 3)))
+
+
+class _Block(nn.Module):
+    def __init__(self, inner: int, outer: int, stride: int) -> None:
+        super().__init__()
+        self.residual = nn.Sequential(
+            nn.Conv2d(inner, outer, 3, stride, padding=1, bias=False),
+            nn.BatchNorm2d(outer),
+            nn.ReLU(),
+            nn.Conv2d(outer, outer, 3, padding=1, bias=False),
+        )
+        self.last_norm = nn.BatchNorm2d(outer)
+        self.shortcut: nn.Module = nn.Identity()
+        if inner != outer or stride != 1:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(inner, outer, 1, stride, bias=False), nn.BatchNorm2d(outer)
+            )
+
+    def forward(self, features: Tensor) -> Tensor:
+        return torch.relu(self.last_norm(self.residual(features)) + self.shortcut(features))

@@ -1,0 +1,119 @@
+"""The project's `kedro run`: Kedro's own, with known errors told in one line.
+
+What it adds: an unknown environment or pipeline is refused before anything is written; an
+`InputError` anywhere below prints its message alone and exits with status 1; Ctrl-C says how to
+go on.
+"""
+
+import logging
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import click
+from kedro.framework.cli.project import run as kedro_run
+from kedro.framework.project import settings
+
+from superstar.errors import InputError, unknown_name
+
+RESUME = "kedro run --only-missing-outputs"
+
+
+@click.group(name="superstar")
+def cli() -> None:
+    """Commands of the project."""
+
+
+def _run(**options: Any) -> Any:
+    _silence()
+    try:
+        _check_environment(options)
+        _check_pipelines(options)
+        return kedro_run.callback(**options)  # type: ignore[misc]
+    except KeyboardInterrupt:
+        _end_tracking("KILLED")
+        _fail(f"interrupted; `{RESUME}` (with the same options) goes on from here", status=130)
+    except Exception as error:
+        message = _known(error)
+        if message is None:
+            raise
+        _fail(message)
+
+
+cli.add_command(
+    click.Command("run", callback=_run, params=kedro_run.params, help="Run the pipeline.")
+)
+
+
+def _check_environment(options: dict[str, Any]) -> None:
+    environment = options.get("env") or os.getenv("KEDRO_ENV")
+    if environment is None:
+        return
+    source = Path(options.get("conf_source") or Path(_project_root()) / settings.CONF_SOURCE)
+    known = sorted(p.name for p in source.iterdir() if p.is_dir()) if source.is_dir() else []
+    if known and environment not in known:
+        raise unknown_name("environment", environment, known)
+
+
+def _check_pipelines(options: dict[str, Any]) -> None:
+    from superstar.pipeline_registry import PIPELINES
+
+    # `--pipeline` is Kedro's older spelling of `--pipelines`; it stays without its warning.
+    if options.get("pipeline") and options.get("pipelines"):
+        raise InputError("give --pipeline or --pipelines, not both")
+    if options.get("pipeline"):
+        options["pipelines"], options["pipeline"] = [options["pipeline"]], None
+    for name in options.get("pipelines") or []:
+        if name not in (*PIPELINES, "__default__"):
+            raise unknown_name("pipeline", name, PIPELINES)
+
+
+def _known(error: BaseException) -> str | None:
+    """The one line to print for an error that is the user's to mend; None for any other."""
+    from kedro.config import MissingConfigException
+    from kedro.io import DatasetError
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    chain: list[BaseException] = [error]
+    while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        chain.append(cause)
+    for link in chain:
+        if isinstance(link, InputError):
+            return str(link)
+    for link in chain:
+        if isinstance(
+            link, DatasetError | MissingConfigException | OmegaConfBaseException | YAMLError
+        ):
+            return " ".join(str(link).split())
+    return None
+
+
+def _fail(message: str, status: int = 1) -> None:
+    click.echo(f"error: {message}", err=True)
+    sys.exit(status)
+
+
+def _end_tracking(status: str) -> None:
+    import mlflow
+
+    if mlflow.active_run() is not None:
+        mlflow.end_run(status)
+
+
+def _project_root() -> Path:
+    from kedro.utils import find_kedro_project
+
+    return Path(find_kedro_project(Path.cwd()) or Path.cwd())
+
+
+def _silence() -> None:
+    """Keep third parties' notices about themselves out of a run's log."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("DO_NOT_TRACK", "true")
+    # kedro_mlflow defines a model class when imported, and mlflow has advice for its author.
+    warnings.filterwarnings("ignore", message=r"[\s\S]*Add type hints to the `predict` method")
+    # kedro_mlflow sets its own level when imported, over that of conf/logging.yml.
+    logging.getLogger("kedro_mlflow").setLevel(logging.WARNING)

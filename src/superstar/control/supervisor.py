@@ -1,0 +1,296 @@
+"""The supervisor: everything that Algorithm 1 needs, in one folder and behind one call."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from sklearn.tree import DecisionTreeClassifier
+from torch import Tensor
+
+from superstar.actions import Denoiser, load_denoiser, save_denoiser
+from superstar.control.actor_critic import Actor, load_actor, sampled, save_actor
+from superstar.control.algorithm import Step, StopReason, check_brakes, select_transforms
+from superstar.control.env import check_actions
+from superstar.control.operability import load_tree, save_tree
+from superstar.errors import InputError
+from superstar.images import SMALLEST_SIDE, check_images, stream
+from superstar.measures import Projection
+
+SPEC = "supervisor.json"
+ACTOR = "actor.safetensors"
+TREE = "tree.skops"
+DENOISER = "denoiser.safetensors"
+POINTS = "validation_points.safetensors"
+FILES = frozenset({SPEC, ACTOR, TREE, DENOISER, POINTS})
+POINTS_KEY = "points"
+
+
+class _Spec(BaseModel):
+    """What `supervisor.json` holds."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    format: Literal["superstar-supervisor"] = "superstar-supervisor"
+    version: Literal[1] = 1
+    benchmark: str
+    image_size: tuple[int, int]
+    actions: tuple[str, ...]
+    alpha: float = Field(gt=0, le=1)
+    beta: float = Field(gt=0, le=1)
+    horizon: int = Field(ge=1)
+    projection: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What `Supervisor.recover` hands back.
+
+    Attributes:
+        images: the corrected images, float32 (N, 3, H, W) in [0, 1].
+        actions: names of the corrections applied, in order; empty if it abstained.
+        distances: Wasserstein distance to the validation set at first and after each correction.
+        operable: whether the images as they came were operable.
+        stopped_by: "inoperable", "alpha", "beta", "nop" or "horizon".
+        steps: every decision on the way, those not to act included.
+    """
+
+    images: Tensor
+    actions: tuple[str, ...]
+    distances: tuple[float, ...]
+    operable: bool
+    stopped_by: StopReason
+    steps: tuple[Step, ...]
+
+
+@dataclass
+class Supervisor:
+    """Corrects batches of images before a classifier sees them (paper, section 4).
+
+    Attributes:
+        actor: the policy network.
+        tree: the operability classifier.
+        denoiser: for `dncnn`; None where the actions do without.
+        validation_points: the projected validation set, float (n, m).
+        projection: what projected it.
+        alpha: α, in (0, 1].
+        beta: β, in (0, 1].
+        horizon: k, most corrections.
+        actions: names of the actor's actions, in its order.
+        image_size: (height, width) of the images it was made for, in pixels.
+        benchmark: name of the benchmark it was made for.
+
+    Raises:
+        InputError: parts that do not fit together or a threshold outside its range.
+    """
+
+    actor: Actor
+    tree: DecisionTreeClassifier
+    denoiser: Denoiser | None
+    validation_points: Tensor
+    projection: Projection
+    alpha: float
+    beta: float
+    horizon: int
+    actions: tuple[str, ...]
+    image_size: tuple[int, int]
+    benchmark: str
+
+    def __post_init__(self) -> None:
+        self.actions = tuple(self.actions)
+        self.image_size = (int(self.image_size[0]), int(self.image_size[1]))
+        check_actions(self.actions, self.denoiser)
+        check_brakes(self.alpha, self.beta, self.horizon)
+        if self.actor.n_actions != len(self.actions):
+            raise InputError(
+                f"the actor has {self.actor.n_actions} actions, but {len(self.actions)} are named"
+            )
+        _check_points(self.validation_points, self.projection)
+        height, width = self.image_size
+        if min(height, width) < SMALLEST_SIDE or height * width != self.projection.n:
+            raise InputError(
+                f"an image size of {height}x{width} does not go with a projection of "
+                f"{self.projection.n} pixels and a shortest side of {SMALLEST_SIDE}"
+            )
+
+    def recover(self, images: Tensor, seed: int = 0) -> Recovery:
+        """Correct a batch of images drawn from one (possibly shifted) distribution.
+
+        Args:
+            images: float32 (N, 3, H, W) in [0, 1], of the supervisor's size; not modified. The
+                distance is one between sets: the more images, the surer every decision.
+            seed: of the policy's sampling.
+
+        Returns:
+            The corrected images and the decisions that led to them.
+
+        Raises:
+            InputError: not a batch of images, or images of another size.
+        """
+        check_images(images)
+        if tuple(images.shape[2:]) != self.image_size:
+            raise InputError(
+                f"images are {images.shape[2]}x{images.shape[3]} pixels, the supervisor for "
+                f"{self.benchmark} takes {self.image_size[0]}x{self.image_size[1]}: resize them"
+            )
+        selection = select_transforms(
+            images,
+            sampled(self.actor),
+            reference=self.validation_points,
+            projection=self.projection,
+            tree=self.tree,
+            alpha=self.alpha,
+            beta=self.beta,
+            horizon=self.horizon,
+            denoiser=self.denoiser,
+            rng=stream(seed, "recover"),
+            actions=self.actions,
+        )
+        return Recovery(
+            images=selection.images,
+            actions=selection.sequence,
+            distances=selection.distances,
+            operable=selection.operable,
+            stopped_by=selection.stop_reason,
+            steps=selection.steps,
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the supervisor's folder, whole or not at all.
+
+        The files are written to a folder beside `path`, which then takes its place. A folder at
+        `path` is replaced if a supervisor, or nothing, is in it.
+
+        Raises:
+            InputError: `path` is a file, or a folder with something else in it.
+        """
+        path = Path(path)
+        if path.exists() and not path.is_dir():
+            raise InputError(f"{path} is a file: a supervisor is a folder")
+        if path.is_dir():
+            foreign = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES)
+            if foreign:
+                raise InputError(
+                    f"{path} holds {foreign[0]!r}, which is no part of a supervisor: "
+                    "choose another folder"
+                )
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
+            fresh = Path(scratch) / "fresh"
+            fresh.mkdir()
+            self._write(fresh)
+            former = Path(scratch) / "former"
+            replacing = path.is_dir()
+            if replacing:
+                path.rename(former)
+            try:
+                fresh.rename(path)
+            except OSError:
+                if replacing:
+                    former.rename(path)
+                raise
+
+    def _write(self, folder: Path) -> None:
+        save_actor(self.actor, folder / ACTOR, self.actions)
+        save_tree(self.tree, folder / TREE)
+        if self.denoiser is not None:
+            save_denoiser(self.denoiser, folder / DENOISER)
+        points = self.validation_points.detach().cpu().contiguous()
+        save_file({POINTS_KEY: points}, folder / POINTS)
+        spec = _Spec(
+            benchmark=self.benchmark,
+            image_size=self.image_size,
+            actions=self.actions,
+            alpha=self.alpha,
+            beta=self.beta,
+            horizon=self.horizon,
+            projection=dict(self.projection.to_dict()),
+        )
+        (folder / SPEC).write_text(spec.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Supervisor":
+        """Read what `save` wrote.
+
+        Raises:
+            InputError: no such folder; a file in it missing, truncated or of something else.
+        """
+        folder = Path(path)
+        if not folder.is_dir():
+            raise InputError(f"no supervisor at {folder}: train one or correct the path")
+        spec = _load_spec(folder / SPEC)
+        actor, actions = load_actor(folder / ACTOR)
+        if actions != spec.actions:
+            raise InputError(
+                f"{folder / ACTOR} was trained for {', '.join(actions)}, "
+                f"but {SPEC} names {', '.join(spec.actions)}"
+            )
+        try:
+            projection = Projection.from_dict(spec.projection)
+        except (InputError, KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{folder / SPEC} has a bad projection ({error})") from error
+        tree = load_tree(folder / TREE)
+        denoiser = load_denoiser(folder / DENOISER) if "dncnn" in spec.actions else None
+        points = _load_points(folder / POINTS, projection)
+        try:
+            return cls(
+                actor=actor,
+                tree=tree,
+                denoiser=denoiser,
+                validation_points=points,
+                projection=projection,
+                alpha=spec.alpha,
+                beta=spec.beta,
+                horizon=spec.horizon,
+                actions=spec.actions,
+                image_size=spec.image_size,
+                benchmark=spec.benchmark,
+            )
+        except InputError as error:
+            raise InputError(f"{folder / SPEC} does not fit its folder ({error})") from error
+
+
+def _load_spec(path: Path) -> _Spec:
+    if not path.is_file():
+        raise InputError(f"no {path.name} in {path.parent}: this is not a supervisor's folder")
+    try:
+        return _Spec.model_validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"{path} is damaged or not a supervisor's ({where or 'file'}: {first['msg']})"
+        ) from error
+
+
+def _check_points(points: Tensor, projection: Projection) -> None:
+    if points.ndim != 2 or len(points) == 0 or points.shape[1] != projection.m:
+        raise InputError(
+            f"validation points must have shape (n, {projection.m}), as their projection makes "
+            f"them, not {tuple(points.shape)}"
+        )
+    if not torch.isfinite(points).all():
+        raise InputError("validation points hold NaN or infinite values")
+
+
+def _load_points(path: Path, projection: Projection) -> Tensor:
+    if not path.is_file():
+        raise InputError(f"no validation points at {path}: the supervisor is incomplete")
+    try:
+        tensors: Mapping[str, Tensor] = load_file(path)
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} is damaged or not a safetensors file ({error})") from error
+    if set(tensors) != {POINTS_KEY}:
+        raise InputError(f"{path} does not hold validation points")
+    points = tensors[POINTS_KEY]
+    try:
+        _check_points(points, projection)
+    except InputError as error:
+        raise InputError(f"{path} is damaged or of another supervisor ({error})") from error
+    return points

@@ -1,0 +1,114 @@
+"""β from clean images: how far the distance falls when there is nothing to correct."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from superstar.actions import ACTIONS, Denoiser, apply_action
+from superstar.control.env import check_actions
+from superstar.errors import InputError
+from superstar.images import check_images, stream
+from superstar.measures import Projection, points_distance
+
+
+@dataclass(frozen=True)
+class BetaCalibration:
+    """A calibrated β and what it rests on.
+
+    Attributes:
+        beta: in (0, 1].
+        ratios: one row a draw and action: `draw`, `action`, `ratio` of the distance after the
+            action to that before.
+    """
+
+    beta: float
+    ratios: pd.DataFrame
+
+
+def calibrate_beta(
+    clean: Tensor,
+    reference: Tensor,
+    projection: Projection,
+    *,
+    batch_size: int,
+    draws: int,
+    actions: Sequence[str] = ACTIONS,
+    denoiser: Denoiser | None = None,
+    margin: float = 3.0,
+    seed: int = 0,
+) -> BetaCalibration:
+    """The β that no action passes on clean images.
+
+    Two clean samples are not at distance 0, and whatever takes variance away brings them nearer,
+    so with β near 1 Algorithm 1 would smooth images that need nothing. β is the smallest ratio
+    w_1 / w_0 that any action reaches on draws of clean images, less `margin` standard deviations
+    of that action's ratios, and at most 1. A second action comes only after a first has passed,
+    so first actions suffice.
+
+    Args:
+        clean: clean validation images other than those behind `reference`, float32 (N, 3, H, W)
+            in [0, 1]. No test image and no shift takes part.
+        reference: the projected validation set, (n, m).
+        projection: what projected it.
+        batch_size: images a draw, as many as at run time; at most N.
+        draws: at least 2.
+        actions: names; `nop`, which changes nothing, is passed over.
+        denoiser: for `dncnn`.
+        margin: in standard deviations, at least 0.
+        seed: of the draws.
+
+    Raises:
+        InputError: not a batch of images, an argument outside its range, an unknown action, or
+            ratios so spread out that no β in (0, 1] keeps the margin.
+    """
+    check_images(clean, "clean images")
+    check_actions(actions, denoiser)
+    names = [name for name in actions if name != "nop"]
+    if not names:
+        raise InputError("calibrating beta needs an action other than 'nop'")
+    if not 1 <= batch_size <= len(clean):
+        raise InputError(
+            f"a draw of {batch_size} images needs 1 to {len(clean)}: that many clean ones there are"
+        )
+    if draws < 2:
+        raise InputError(f"the spread of ratios needs at least 2 draws, not {draws}")
+    if not margin >= 0:
+        raise InputError(f"the margin must be at least 0, not {margin}")
+
+    # Actions and projection treat each image alone: once for all draws.
+    before_points = _points(clean, "nop", projection, batch_size, denoiser)
+    after_points = {name: _points(clean, name, projection, batch_size, denoiser) for name in names}
+    rows = []
+    for draw in range(draws):
+        order = stream(seed, "calibrate_beta", draw).permutation(len(clean))
+        chosen = torch.from_numpy(order[:batch_size])
+        before = points_distance(reference, before_points[chosen])
+        if not before > 0:
+            raise InputError(
+                "clean images are at distance 0 from the validation set: take other images"
+            )
+        for name in names:
+            after = points_distance(reference, after_points[name][chosen])
+            rows.append({"draw": draw, "action": name, "ratio": after / before})
+    ratios = pd.DataFrame(rows)
+    by_action = ratios.groupby("action")["ratio"].agg(["min", "std"])
+    strongest = by_action.iloc[int(by_action["min"].to_numpy().argmin())]
+    lowest, spread = float(strongest["min"]), float(strongest["std"])
+    beta = min(1.0, lowest) - margin * spread
+    if not beta > 0:
+        raise InputError(
+            f"no beta in (0, 1] keeps a margin of {margin:g}: {strongest.name} takes clean images "
+            f"to {lowest:.3g} of their distance, with a spread of {spread:.3g}"
+        )
+    return BetaCalibration(beta, ratios)
+
+
+def _points(
+    images: Tensor, action: str, projection: Projection, chunk: int, denoiser: Denoiser | None
+) -> Tensor:
+    """The points (N, m) of the images after an action, a chunk of them in memory at a time."""
+    parts = images.split(chunk)
+    return torch.cat([projection(apply_action(part, action, denoiser=denoiser)) for part in parts])

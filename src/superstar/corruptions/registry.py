@@ -1,0 +1,210 @@
+"""All corruptions by name, and `corrupt`, which applies one to a batch."""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Integral, Real
+
+import numpy as np
+import torch
+from joblib import cpu_count
+from numpy.typing import NDArray
+from torch import Tensor
+
+from superstar.corruptions import blur, digital, noise, photometric, surrogates
+from superstar.corruptions.constants import BENCHMARKS, SEVERITIES, STRENGTHS, Constants
+from superstar.errors import InputError, unknown_name
+from superstar.images import check_images, stream
+
+# Functions of (images, one generator an image, *constants).
+_RANDOM: Mapping[str, Callable[..., NDArray[np.float32]]] = {
+    "uniform_noise": surrogates.uniform_noise,
+    "gaussian_noise": noise.gaussian_noise,
+    "shot_noise": noise.shot_noise,
+    "impulse_noise": noise.impulse_noise,
+    "speckle_noise": noise.speckle_noise,
+}
+
+# Functions of (images, *constants).
+_DETERMINISTIC: Mapping[str, Callable[..., NDArray[np.float32]]] = {
+    "median_blur": surrogates.median_blur,
+    "gamma_increase": surrogates.gamma,
+    "gamma_decrease": surrogates.gamma,
+    "sigmoid_increase": surrogates.sigmoid,
+    "sigmoid_decrease": surrogates.sigmoid,
+    "defocus_blur": blur.defocus_blur,
+    "gaussian_blur": blur.gaussian_blur,
+    "zoom_blur": blur.zoom_blur,
+    "brightness": photometric.brightness,
+    "contrast": photometric.contrast,
+    "saturate": photometric.saturate,
+    "jpeg_compression": digital.jpeg_compression,
+    "pixelate": digital.pixelate,
+}
+
+SURROGATES = tuple(STRENGTHS)
+SHIFTS = tuple(SEVERITIES)
+# DC4L, table of composite ImageNet-C shifts.
+COMPOSITES = tuple(
+    f"{first}+{second}"
+    for first in ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise")
+    for second in ("brightness", "contrast", "saturate")
+)
+
+_WEAKEST, _STRONGEST = 1e-3, 1e3
+# Values worked on at once by one thread: 4 MB, so that intermediate results stay in cache.
+_VALUES_AT_ONCE = 2**20
+
+
+def corrupt(
+    images: Tensor,
+    name: str,
+    severity: int = 3,
+    benchmark: str = "imagenet",
+    seed: int = 0,
+    first_index: int = 0,
+    strength: float | None = None,
+) -> Tensor:
+    """Corrupt a batch of images.
+
+    Image i draws from `stream(seed, name, severity, first_index + i)`, so that a part of a set,
+    made alone, equals that part of the whole bit by bit.
+
+    Args:
+        images: float32 (N, 3, H, W) in [0, 1], of any size from 16 × 16.
+        name: one of `SURROGATES` or `SHIFTS`; several of them joined by "+", applied from left
+            to right at the same severity, each with its own constants and stream; or "none".
+        severity: 1 (weakest) to 5; of no account for "none".
+        benchmark: whose constants, "imagenet" (ImageNet-C) or "cifar" (CIFAR-C).
+        seed: of the random streams, at least 0.
+        first_index: position of the first image in its set, at least 0.
+        strength: for surrogates, replaces the severity's constant: half-width of the uniform
+            noise, side of the median's window in pixels (a whole number), gamma, or gain of the
+            sigmoid. The streams do not depend on it.
+
+    Returns:
+        A new tensor, float32 (N, 3, H, W) in [0, 1], not quantised, on the device of `images`.
+
+    Raises:
+        InputError: bad images, an unknown shift or benchmark, a severity that is not an integer
+            from 1 to 5, a negative seed or index, or a strength that is out of range or given to
+            a shift that has none.
+    """
+    check_images(images)
+    parts = _check_name(name)
+    _check_benchmark(benchmark)
+    _check_count("seed", seed)
+    _check_count("first_index", first_index)
+    if strength is not None:
+        _check_strength(name, strength, images)
+    if parts:
+        _check_severity(severity)
+
+    corrupted = images.detach().cpu()
+    for part in parts:
+        if strength is None:
+            constants = _constants(part, severity, benchmark)
+        else:
+            constants = (float(strength),)
+        corrupted = _Job(part, constants, seed, int(severity), first_index).run(corrupted)
+    return corrupted.to(images.device) if parts else images.detach().clone()
+
+
+def preset_strengths(name: str, benchmark: str = "imagenet") -> tuple[float, ...]:
+    """The preset strengths of a surrogate at severities 1 to 5 (DC4L, appendix).
+
+    Half-width of the uniform noise, side of the median's window in pixels, gamma, or gain.
+
+    Raises:
+        InputError: an unknown surrogate or benchmark.
+    """
+    if name not in STRENGTHS:
+        raise unknown_name("surrogate", name, SURROGATES)
+    _check_benchmark(benchmark)
+    return STRENGTHS[name][benchmark]
+
+
+@dataclass(frozen=True)
+class _Job:
+    name: str
+    constants: Constants
+    seed: int
+    severity: int
+    first_index: int
+
+    def run(self, images: Tensor) -> Tensor:
+        """Corrupt the batch in slices, several threads at once."""
+        out = torch.empty_like(images, memory_format=torch.contiguous_format)
+        at_once = max(1, _VALUES_AT_ONCE // images[0].numel())
+        starts = range(0, len(images), at_once)
+
+        def run_slice(start: int) -> None:
+            part = slice(start, start + at_once)
+            corrupted = self._apply(images[part].contiguous().numpy(), start)
+            np.clip(corrupted, 0, 1, out=out[part].numpy())
+
+        with ThreadPoolExecutor(min(cpu_count(), len(starts))) as pool:
+            list(pool.map(run_slice, starts))
+        return out
+
+    def _apply(self, images: NDArray[np.float32], start: int) -> NDArray[np.float32]:
+        if self.name in _DETERMINISTIC:
+            return _DETERMINISTIC[self.name](images, *self.constants)
+        first = self.first_index + start
+        generators = [
+            stream(self.seed, self.name, self.severity, first + i) for i in range(len(images))
+        ]
+        return _RANDOM[self.name](images, generators, *self.constants)
+
+
+def _constants(name: str, severity: int, benchmark: str) -> Constants:
+    if name in STRENGTHS:
+        return (STRENGTHS[name][benchmark][severity - 1],)
+    return SEVERITIES[name][benchmark][severity - 1]
+
+
+def _check_name(name: str) -> list[str]:
+    """The parts of a name that change anything."""
+    known = (*SURROGATES, *SHIFTS, "none")
+    parts = name.split("+") if isinstance(name, str) else [name]
+    for part in parts:
+        if part not in known:
+            raise unknown_name("shift", part, known)
+    return [part for part in parts if part != "none"]
+
+
+def _check_benchmark(benchmark: str) -> None:
+    if benchmark not in BENCHMARKS:
+        raise unknown_name("benchmark", benchmark, BENCHMARKS)
+
+
+def _check_severity(severity: int) -> None:
+    if isinstance(severity, bool) or not isinstance(severity, Integral) or not 1 <= severity <= 5:
+        raise InputError(f"severity must be an integer from 1 to 5, not {severity!r}")
+
+
+def _check_count(what: str, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
+        raise InputError(f"{what} must be an integer of at least 0, not {value!r}")
+
+
+def _check_strength(name: str, strength: float, images: Tensor) -> None:
+    if name not in STRENGTHS:
+        raise InputError(
+            f"{name!r} has no single strength: choose a severity, or a surrogate "
+            f"({', '.join(SURROGATES)})"
+        )
+    if isinstance(strength, bool) or not isinstance(strength, Real) or not isfinite(strength):
+        raise InputError(f"strength of {name} must be a finite number, not {strength!r}")
+    if name == "median_blur":
+        side = min(images.shape[2:])
+        if strength != int(strength) or not 1 <= strength <= side:
+            raise InputError(
+                f"strength of median_blur must be a whole number of pixels from 1 to the images' "
+                f"shorter side, {side}, not {strength!r}"
+            )
+    elif not _WEAKEST <= strength <= _STRONGEST:
+        raise InputError(
+            f"strength of {name} must lie between {_WEAKEST:g} and {_STRONGEST:g}, not {strength!r}"
+        )

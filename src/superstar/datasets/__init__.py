@@ -1,0 +1,47 @@
+"""Kedro datasets of the project: what the catalog's `type` names."""
+
+from superstar.datasets.image_sets import (
+    CorruptionArrays,
+    CorruptionArraysDataset,
+    ImageSetDataset,
+    PartitionedImageSets,
+)
+from superstar.datasets.models import (
+    ActorDataset,
+    ClassifierDataset,
+    CriticDataset,
+    DenoiserDataset,
+    PointsDataset,
+    SupervisorDataset,
+    TreeDataset,
+)
+from superstar.datasets.tables import (
+    CSVDataset,
+    CurvesDataset,
+    FigureDataset,
+    JSONDataset,
+    MetricsDataset,
+    ParquetDataset,
+    TextDataset,
+)
+
+__all__ = [
+    "ActorDataset",
+    "CSVDataset",
+    "ClassifierDataset",
+    "CorruptionArrays",
+    "CorruptionArraysDataset",
+    "CriticDataset",
+    "CurvesDataset",
+    "DenoiserDataset",
+    "FigureDataset",
+    "ImageSetDataset",
+    "JSONDataset",
+    "MetricsDataset",
+    "ParquetDataset",
+    "PartitionedImageSets",
+    "PointsDataset",
+    "SupervisorDataset",
+    "TextDataset",
+    "TreeDataset",
+]

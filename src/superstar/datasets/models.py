@@ -1,0 +1,138 @@
+"""What is learned, and points: safetensors, skops and the supervisor's folder."""
+
+from pathlib import Path
+from typing import Any
+
+from sklearn.tree import DecisionTreeClassifier
+from torch import Tensor, nn
+
+from superstar.datasets.whole import FileDataset, require_file
+from superstar.errors import InputError
+
+
+class ClassifierDataset(FileDataset):
+    """A classifier: safetensors with its architecture in the header."""
+
+    def _write(self, data: nn.Module) -> None:
+        from superstar.classifiers import save_classifier
+
+        save_classifier(data, self._filepath)
+
+    def load(self) -> nn.Module:
+        """Build the network and fill in its weights, ready for inference."""
+        from superstar.classifiers import load_classifier
+
+        return load_classifier(self._filepath)
+
+
+class DenoiserDataset(FileDataset):
+    """A DnCNN: safetensors with its shape in the header."""
+
+    def _write(self, data: nn.Module) -> None:
+        from superstar.actions.dncnn import save_denoiser
+
+        save_denoiser(data, self._filepath)
+
+    def load(self) -> nn.Module:
+        """Build the network and fill in its weights, ready for inference."""
+        from superstar.actions.dncnn import load_denoiser
+
+        return load_denoiser(self._filepath)
+
+
+class ActorDataset(FileDataset):
+    """The policy network: safetensors with the names of its actions in the header.
+
+    Saved and loaded as a pair (actor, names).
+    """
+
+    def _write(self, data: tuple[nn.Module, tuple[str, ...]]) -> None:
+        from superstar.control.actor_critic import save_actor
+
+        save_actor(data[0], self._filepath, data[1])
+
+    def load(self) -> tuple[nn.Module, tuple[str, ...]]:
+        """The network and the names of its actions, in the order of its outputs."""
+        from superstar.control.actor_critic import load_actor
+
+        return load_actor(self._filepath)
+
+
+class CriticDataset(FileDataset):
+    """The value network of training: a state dict in safetensors."""
+
+    def _write(self, data: nn.Module) -> None:
+        from safetensors.torch import save_file
+
+        save_file(data.state_dict(), self._filepath)
+
+    def load(self) -> nn.Module:
+        """The network.
+
+        Raises:
+            InputError: the file is missing, truncated, or holds no critic.
+        """
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        from superstar.control.actor_critic import Critic
+
+        require_file(self._filepath, "critic")
+        critic = Critic()
+        try:
+            critic.load_state_dict(load_file(self._filepath))
+        except (SafetensorError, RuntimeError) as error:
+            raise InputError(f"{self._filepath} holds no whole critic ({error})") from error
+        return critic.eval()
+
+
+class TreeDataset(FileDataset):
+    """An operability tree in skops' format, which holds data only."""
+
+    def _write(self, data: DecisionTreeClassifier) -> None:
+        from superstar.control.operability import save_tree
+
+        save_tree(data, self._filepath)
+
+    def load(self) -> DecisionTreeClassifier:
+        """The tree."""
+        from superstar.control.operability import load_tree
+
+        return load_tree(self._filepath)
+
+
+class PointsDataset(FileDataset):
+    """Projected images: one float32 tensor (n, m), `points`, in safetensors."""
+
+    def _write(self, data: Tensor) -> None:
+        from safetensors.torch import save_file
+
+        save_file({"points": data.contiguous()}, self._filepath)
+
+    def load(self) -> Tensor:
+        """The points.
+
+        Raises:
+            InputError: the file is missing, truncated, or holds no points.
+        """
+        from safetensors import SafetensorError
+        from safetensors.torch import load_file
+
+        require_file(self._filepath, "points")
+        try:
+            return load_file(self._filepath)["points"]
+        except (SafetensorError, KeyError) as error:
+            raise InputError(f"{self._filepath} holds no whole points ({error})") from error
+
+
+class SupervisorDataset(FileDataset):
+    """The supervisor's folder, which `superstar.control.Supervisor.load` takes anywhere."""
+
+    def _write(self, data: Any) -> None:
+        data.save(Path(self._filepath))
+
+    def load(self) -> Any:
+        """The supervisor."""
+        from superstar.control import Supervisor
+
+        return Supervisor.load(self._filepath)

@@ -1,0 +1,85 @@
+"""Tables, texts, metrics and figures: kedro-datasets' own classes, published whole."""
+
+import math
+from typing import Any
+
+import pandas as pd
+from kedro_datasets.json import JSONDataset as _JSONDataset
+from kedro_datasets.matplotlib import MatplotlibDataset as _MatplotlibDataset
+from kedro_datasets.pandas import CSVDataset as _CSVDataset
+from kedro_datasets.pandas import ParquetDataset as _ParquetDataset
+from kedro_datasets.text import TextDataset as _TextDataset
+
+from superstar.datasets.whole import Whole
+
+
+class ParquetDataset(Whole, _ParquetDataset):
+    """A table in parquet."""
+
+
+class CSVDataset(Whole, _CSVDataset):
+    """A table in CSV."""
+
+
+class TextDataset(Whole, _TextDataset):
+    """A text: Markdown or LaTeX."""
+
+
+class JSONDataset(Whole, _JSONDataset):
+    """A small structure in JSON."""
+
+
+class FigureDataset(Whole, _MatplotlibDataset):
+    """A matplotlib figure as PNG (write only)."""
+
+    DEFAULT_SAVE_ARGS: dict[str, Any] = {"format": "png", "dpi": 120, "bbox_inches": "tight"}  # noqa: RUF012
+
+
+class MetricsDataset(JSONDataset):
+    """Named numbers in JSON; each becomes a metric of the MLflow run in progress.
+
+    None stands for a metric that is not defined (and is not logged).
+    """
+
+    def save(self, data: dict[str, float | None]) -> None:
+        """Write the file, then log every number."""
+        super().save(data)
+        import mlflow
+
+        if mlflow.active_run() is not None:
+            mlflow.log_metrics(
+                {name: v for name, v in data.items() if v is not None and math.isfinite(v)}
+            )
+
+
+class CurvesDataset(ParquetDataset):
+    """A training curve: one row a step, one column a quantity, in parquet.
+
+    The index column is the first; the others become metric histories `<prefix>.<column>` of the
+    MLflow run in progress, sent in batches (one call a point would cost minutes).
+    """
+
+    def __init__(self, *, prefix: str, filepath: str, metadata: dict[str, Any] | None = None):
+        super().__init__(filepath=filepath, metadata=metadata)
+        self._prefix = prefix
+
+    def save(self, data: pd.DataFrame) -> None:
+        """Write the file, then log the histories."""
+        super().save(data)
+        import mlflow
+        from mlflow.entities import Metric
+
+        run = mlflow.active_run()
+        if run is None:
+            return
+        numbers = data.select_dtypes("number")
+        steps = numbers.iloc[:, 0].astype(int)
+        points = [
+            Metric(f"{self._prefix}.{column}", float(value), 0, int(step))
+            for column in numbers.columns[1:]
+            for step, value in zip(steps, numbers[column], strict=True)
+            if math.isfinite(value)
+        ]
+        client = mlflow.MlflowClient()
+        for start in range(0, len(points), 1000):
+            client.log_batch(run.info.run_id, metrics=points[start : start + 1000])

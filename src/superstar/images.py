@@ -1,0 +1,113 @@
+"""Batches of images: the check that every public function makes, and seeded streams.
+
+The one currency of the package is a `torch.Tensor` of float32, shape (N, 3, H, W), values in
+[0, 1]. Sets of images that rest on disk are 8-bit arrays of shape (N, H, W, 3).
+"""
+
+import zlib
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from superstar.errors import InputError
+
+SMALLEST_SIDE = 16
+
+
+def check_images(images: Tensor, name: str = "images") -> Tensor:
+    """Refuse anything that is not a batch of images.
+
+    Args:
+        images: the batch, float32 (N, 3, H, W), values in [0, 1], H and W at least 16.
+        name: what to call the batch in the message.
+
+    Returns:
+        The same tensor, unchanged.
+
+    Raises:
+        InputError: not a tensor, another dtype or shape, no image, NaN or infinite values,
+            values outside [0, 1], or a side shorter than 16 pixels.
+    """
+    if not isinstance(images, Tensor):
+        raise InputError(f"{name} must be a torch.Tensor, not {type(images).__name__}")
+    if images.dtype != torch.float32:
+        raise InputError(f"{name} must be float32 with values in [0, 1], not {images.dtype}")
+    if images.ndim != 4 or images.shape[1] != 3:
+        raise InputError(f"{name} must have shape (N, 3, H, W), not {tuple(images.shape)}")
+    if images.shape[0] == 0:
+        raise InputError(f"{name} is empty: at least one image is needed")
+    if min(images.shape[2:]) < SMALLEST_SIDE:
+        raise InputError(
+            f"{name} must be at least {SMALLEST_SIDE}x{SMALLEST_SIDE} pixels, "
+            f"not {images.shape[2]}x{images.shape[3]}"
+        )
+    low, high = (bound.item() for bound in torch.aminmax(images.detach()))
+    if not (np.isfinite(low) and np.isfinite(high)):
+        bad = (~torch.isfinite(images)).flatten(1).any(1).nonzero().flatten().tolist()
+        raise InputError(f"{name} holds NaN or infinite values, first in image {bad[0]}")
+    if low < 0 or high > 1:
+        raise InputError(f"{name} must lie in [0, 1], but runs from {low:.4g} to {high:.4g}")
+    return images
+
+
+def from_uint8(array: NDArray[np.uint8]) -> Tensor:
+    """8-bit images (N, H, W, 3) as a batch: float32 (N, 3, H, W) in [0, 1], contiguous.
+
+    Raises:
+        InputError: another dtype or shape.
+    """
+    if array.dtype != np.uint8 or array.ndim != 4 or array.shape[3] != 3:
+        raise InputError(
+            f"8-bit images must be uint8 of shape (N, H, W, 3), not {array.dtype} {array.shape}"
+        )
+    channels_first = np.ascontiguousarray(array.transpose(0, 3, 1, 2))
+    return torch.from_numpy(channels_first).to(torch.float32).div_(255.0)
+
+
+def to_uint8(images: Tensor) -> NDArray[np.uint8]:
+    """A batch as 8-bit images (N, H, W, 3), rounded to the nearest level."""
+    rounded = images.detach().mul(255.0).round_().clamp_(0, 255).to(torch.uint8)
+    return np.ascontiguousarray(rounded.permute(0, 2, 3, 1).cpu().numpy())
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """Labelled 8-bit images.
+
+    Attributes:
+        images: uint8 (N, H, W, 3); may be memory-mapped.
+        labels: int64 (N,).
+    """
+
+    images: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        if len(self.images) != len(self.labels):
+            raise InputError(f"{len(self.images)} images but {len(self.labels)} labels")
+        if len(self.images) == 0:
+            raise InputError("an image set needs at least one image")
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, indices: NDArray[np.int64] | slice) -> "ImageSet":
+        """The images at `indices`, in that order."""
+        return ImageSet(self.images[indices], self.labels[indices])
+
+    def batch(self, indices: NDArray[np.int64] | slice = slice(None)) -> Tensor:
+        """The images at `indices` as float32 (N, 3, H, W) in [0, 1]."""
+        return from_uint8(np.asarray(self.images[indices]))
+
+
+def stream(seed: int, *keys: str | int) -> np.random.Generator:
+    """A random stream of its own for (seed, keys): equal arguments give equal numbers.
+
+    Streams of different keys are independent, so a part of a set can be made alone and comes
+    out as it does within the whole.
+    """
+    words = [zlib.crc32(key.encode()) if isinstance(key, str) else int(key) for key in keys]
+    return np.random.default_rng([int(seed), *words])

@@ -1,0 +1,283 @@
+"""The parameters of a run: which there are, of what type, and in what range.
+
+One model a pipeline, in the order of the pipelines. Values live in `conf/<environment>/`.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from superstar.errors import InputError, unknown_name
+
+Fraction = Annotated[float, Field(gt=0, le=1)]
+Positive = Annotated[float, Field(gt=0)]
+Count = Annotated[int, Field(ge=1)]
+Severity = Annotated[int, Field(ge=1, le=5)]
+Colour = tuple[float, float, float]
+Scale = Literal["imagenet", "cifar"]
+
+
+class Section(BaseModel):
+    """A group of parameters: nothing unknown, nothing missing, nothing converted silently."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Execution(Section):
+    """How to run: no effect on the results but through `threads` in training."""
+
+    device: str
+    workers: Count
+    threads: Count
+    batch_size: Count
+
+
+class Distance(Section):
+    """How far a set of images is from the validation set (paper, Dimensionality Reduction)."""
+
+    projection: Literal["dct"]
+    dimensions: Count
+    mean: Colour
+    std: Colour
+
+
+class DataPreparation(Section):
+    """Clean sets."""
+
+    source: Literal["photos"]
+    size: Annotated[int, Field(ge=16)]
+    train: Count
+    validation: Annotated[int, Field(ge=2)]
+    test: Count
+
+
+class SeverityCalibration(Section):
+    """Strengths of the surrogates (paper, appendix E)."""
+
+    severities: Literal["preset", "calibrated"]
+    images: Count
+    change: tuple[Positive, Positive]
+    grids: dict[str, list[Positive]]
+
+    @field_validator("grids")
+    @classmethod
+    def _known_surrogates(cls, grids: dict[str, list[float]]) -> dict[str, list[float]]:
+        from superstar.corruptions import SURROGATES
+
+        for name, grid in grids.items():
+            if name not in SURROGATES:
+                raise unknown_name("surrogate", name, SURROGATES)
+            if len(set(grid)) < 5:
+                raise InputError(f"{name}: a grid needs at least five strengths")
+        if missing := set(SURROGATES) - set(grids):
+            raise InputError(f"no grid for {', '.join(sorted(missing))}")
+        return grids
+
+
+class PolicySurrogates(Section):
+    """Which shifted batches the policy learns from."""
+
+    names: Annotated[list[str], Field(min_length=1)]
+    severity: Severity
+    batch_size: Annotated[int, Field(ge=2)]
+    training_batches: Count
+    held_out_batches: Count
+
+    @field_validator("names")
+    @classmethod
+    def _known_surrogates(cls, names: list[str]) -> list[str]:
+        from superstar.corruptions import SURROGATES
+
+        for name in names:
+            if name not in SURROGATES:
+                raise unknown_name("surrogate", name, SURROGATES)
+        return names
+
+
+class SurrogateGeneration(Section):
+    """Surrogate sets."""
+
+    policy: PolicySurrogates
+
+
+class StandardTraining(Section):
+    """The ordinary classifier."""
+
+    epochs: Count
+    batch_size: Count
+    learning_rate: Positive
+    weight_decay: Annotated[float, Field(ge=0)]
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)]
+    shift: Annotated[int, Field(ge=0)]
+
+
+class AugmixTraining(Section):
+    """AugMix, from the ordinary classifier's weights."""
+
+    epochs: Count
+    batch_size: Count
+    learning_rate: Positive
+    weight_decay: Annotated[float, Field(ge=0)]
+    shift: Annotated[int, Field(ge=0)]
+    consistency: Annotated[float, Field(ge=0)]
+    severity: Annotated[int, Field(ge=1, le=10)]
+
+
+class ClassifierTraining(Section):
+    """Classifiers under study."""
+
+    width: Count
+    standard: StandardTraining
+    augmix: AugmixTraining
+
+
+class DenoiserTraining(Section):
+    """DnCNN."""
+
+    depth: Annotated[int, Field(ge=2)]
+    width: Count
+    unshuffle: Count
+    epochs: Count
+    batch_size: Count
+    crop: Annotated[int, Field(ge=16)]
+    learning_rate: Positive
+    largest_sigma: Annotated[float, Field(gt=0, le=255)]
+    assessed_sigmas: list[Annotated[float, Field(gt=0, le=255)]]
+    assessed_images: Count
+
+
+class Operability(Section):
+    """Labels by regression and the decision tree (paper, Minimum Condition for Operability)."""
+
+    r_squared: Annotated[float, Field(ge=0, le=1)]
+    depths: Annotated[list[Count], Field(min_length=1)]
+    holdout: Annotated[float, Field(gt=0, lt=1)]
+
+
+class Reward(Section):
+    """Weight and threshold of the reward's similarity term (lambda and omega in the paper)."""
+
+    ssim_weight: Annotated[float, Field(ge=0)]
+    ssim_threshold: Annotated[float, Field(ge=0, le=1)]
+    data_range: Positive
+
+
+class Exploration(Section):
+    """Probability of a uniform action in episode e: max(floor, base ** (rate * (e + 1)))."""
+
+    base: Fraction
+    rate: Positive
+    floor: Annotated[float, Field(ge=0, le=1)]
+
+
+class PolicyTraining(Section):
+    """Actor-critic (paper, appendix E) and the thresholds of Algorithm 1."""
+
+    episodes: Count
+    learning_rate: Positive
+    discount: Annotated[float, Field(ge=0, lt=1)]
+    exploration: Exploration
+    reward: Reward
+    reward_scale: Positive
+    horizon: Count
+    alpha: Fraction
+    beta: Fraction | Literal["calibrated"]
+    beta_draws: Annotated[int, Field(ge=2)]
+    beta_margin: Annotated[float, Field(ge=0)]
+    memory_limit_mb: Count
+
+
+class BenchmarkGeneration(Section):
+    """Shifted test sets."""
+
+    shifts: Annotated[list[str], Field(min_length=1)]
+
+    @field_validator("shifts")
+    @classmethod
+    def _known_shifts(cls, shifts: list[str]) -> list[str]:
+        from superstar.corruptions import SHIFTS
+
+        for shift in shifts:
+            for part in shift.split("+"):
+                if part not in SHIFTS:
+                    raise unknown_name("shift", part, SHIFTS)
+        return shifts
+
+
+class Evaluation(Section):
+    """Algorithm 1 on every shift, severity and trial."""
+
+    severities: Annotated[list[Severity], Field(min_length=1)]
+    trials: Count
+    batch_size: Annotated[int, Field(ge=2)]
+
+
+class Reporting(Section):
+    """Tables and figures."""
+
+    bootstrap_resamples: Annotated[int, Field(ge=10)]
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+    curve_window: Count
+    example_shift: str
+    example_severity: Severity
+
+
+class Parameters(Section):
+    """All parameters of a run."""
+
+    benchmark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+    seed: Annotated[int, Field(ge=0)]
+    scale: Scale
+    execution: Execution
+    distance: Distance
+    data_preparation: DataPreparation
+    severity_calibration: SeverityCalibration
+    surrogate_generation: SurrogateGeneration
+    classifier_training: ClassifierTraining
+    denoiser_training: DenoiserTraining
+    operability: Operability
+    policy_training: PolicyTraining
+    benchmark_generation: BenchmarkGeneration
+    evaluation: Evaluation
+    reporting: Reporting
+
+    @model_validator(mode="after")
+    def _example_is_evaluated(self) -> "Parameters":
+        shift, severity = self.reporting.example_shift, self.reporting.example_severity
+        if shift not in self.benchmark_generation.shifts:
+            raise InputError(f"reporting.example_shift {shift!r} is not among the shifts evaluated")
+        if severity not in self.evaluation.severities:
+            raise InputError(f"reporting.example_severity {severity} is not among the severities")
+        return self
+
+    @classmethod
+    def check(cls, values: dict[str, Any]) -> "Parameters":
+        """The parameters, checked.
+
+        Raises:
+            InputError: the first thing that is wrong, by its full name.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise InputError(_first_line(error, values)) from None
+
+
+def _first_line(error: ValidationError, values: dict[str, Any]) -> str:
+    first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    path = [str(part) for part in first["loc"]]
+    name = ".".join(path)
+    if first["type"] == "extra_forbidden":
+        known = [f"{'.'.join(path[:-1])}.{field}".lstrip(".") for field in _fields(path[:-1])]
+        return str(unknown_name("parameter", name, known))
+    if first["type"] == "missing":
+        return f"parameter {name} is missing"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"parameter {name} = {first['input']!r}: {message[:1].lower()}{message[1:]}"
+
+
+def _fields(path: list[str]) -> list[str]:
+    model: Any = Parameters
+    for part in path:
+        model = model.model_fields[part].annotation
+    return list(model.model_fields)

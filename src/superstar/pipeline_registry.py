@@ -1,0 +1,26 @@
+"""The project's pipelines, in the order in which a plain run goes through them."""
+
+from importlib import import_module
+
+from kedro.pipeline import Pipeline
+
+PIPELINES = (
+    "data_preparation",
+    "severity_calibration",
+    "surrogate_generation",
+    "classifier_training",
+    "denoiser_training",
+    "operability",
+    "policy_training",
+    "benchmark_generation",
+    "evaluation",
+    "reporting",
+)
+
+
+def register_pipelines() -> dict[str, Pipeline]:
+    """Every pipeline by name; `__default__` chains all stages."""
+    pipelines = {
+        name: import_module(f"superstar.pipelines.{name}").create_pipeline() for name in PIPELINES
+    }
+    return {"__default__": sum(pipelines.values(), Pipeline([])), **pipelines}

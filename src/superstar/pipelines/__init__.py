@@ -1,0 +1,1 @@
+"""The pipelines: wiring in `pipeline.py`, thin nodes in `nodes.py`."""

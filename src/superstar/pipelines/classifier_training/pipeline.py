@@ -1,0 +1,50 @@
+"""Clean training images to the classifiers under study."""
+
+from kedro.pipeline import Pipeline, node
+
+from superstar.pipelines.classifier_training import nodes
+
+
+def create_pipeline() -> Pipeline:
+    """The pipeline."""
+    return Pipeline(
+        [
+            node(
+                nodes.train_standard_classifier,
+                [
+                    "clean_train",
+                    "class_names",
+                    "params:classifier_training",
+                    "params:distance",
+                    "params:execution",
+                    "params:seed",
+                ],
+                ["classifier_standard", "standard_curve"],
+                name="train_standard_classifier",
+            ),
+            node(
+                nodes.train_augmix_classifier,
+                [
+                    "classifier_standard",
+                    "clean_train",
+                    "params:classifier_training",
+                    "params:execution",
+                    "params:seed",
+                ],
+                ["classifier_augmix", "augmix_curve"],
+                name="train_augmix_classifier",
+            ),
+            node(
+                nodes.assess_classifiers,
+                [
+                    "classifier_standard",
+                    "classifier_augmix",
+                    "clean_validation",
+                    "params:execution",
+                ],
+                "classifier_metrics",
+                name="assess_classifiers",
+            ),
+        ],
+        tags="classifier_training",
+    )

@@ -1,0 +1,35 @@
+"""DnCNN on clean training images."""
+
+from typing import Any
+
+import pandas as pd
+from torch import nn
+
+from superstar.actions.denoiser_training import psnr_gains, train_denoiser
+from superstar.images import ImageSet
+from superstar.parameters import DenoiserTraining, Execution
+
+
+def train(
+    images: ImageSet, parameters: dict[str, Any], execution: dict[str, Any], seed: int
+) -> tuple[nn.Module, pd.DataFrame]:
+    """The denoiser, and its loss by epoch."""
+    given, run = DenoiserTraining.model_validate(parameters), Execution.model_validate(execution)
+    denoiser, losses = train_denoiser(
+        images,
+        **given.model_dump(exclude={"assessed_sigmas", "assessed_images"}),
+        seed=seed,
+        threads=run.threads,
+        device=run.device,
+    )
+    return denoiser, pd.DataFrame({"epoch": range(1, len(losses) + 1), "loss": losses})
+
+
+def assess(
+    denoiser: nn.Module, validation: ImageSet, parameters: dict[str, Any], seed: int
+) -> dict[str, float]:
+    """Gain in PSNR (dB) on clean validation images with added noise, for each sigma (of 255)."""
+    given = DenoiserTraining.model_validate(parameters)
+    images = validation.take(slice(0, given.assessed_images)).batch()
+    gains = psnr_gains(denoiser, images, sigmas=given.assessed_sigmas, seed=seed)
+    return {f"psnr_gain_db.sigma_{sigma:g}": gain for sigma, gain in gains.items()}

@@ -1,0 +1,26 @@
+"""Clean training images to DnCNN."""
+
+from kedro.pipeline import Pipeline, node
+
+from superstar.pipelines.denoiser_training import nodes
+
+
+def create_pipeline() -> Pipeline:
+    """The pipeline."""
+    return Pipeline(
+        [
+            node(
+                nodes.train,
+                ["clean_train", "params:denoiser_training", "params:execution", "params:seed"],
+                ["denoiser", "denoiser_curve"],
+                name="train_denoiser",
+            ),
+            node(
+                nodes.assess,
+                ["denoiser", "clean_validation", "params:denoiser_training", "params:seed"],
+                "denoiser_metrics",
+                name="assess_denoiser",
+            ),
+        ],
+        tags="denoiser_training",
+    )

@@ -1,0 +1,5 @@
+"""Pipeline `evaluation`."""
+
+from superstar.pipelines.evaluation.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,34 @@
+"""Shifted sets, supervisor and classifiers to unaggregated results."""
+
+from kedro.pipeline import Pipeline, node
+
+from superstar.pipelines.evaluation import nodes
+
+
+def create_pipeline() -> Pipeline:
+    """The pipeline."""
+    return Pipeline(
+        [
+            node(
+                nodes.evaluate,
+                [
+                    "shifted_sets",
+                    "supervisor",
+                    "classifier_standard",
+                    "classifier_augmix",
+                    "params:evaluation",
+                    "params:benchmark_generation",
+                    "params:execution",
+                    "params:seed",
+                ],
+                [
+                    "evaluation_results",
+                    "evaluation_gains",
+                    "evaluation_steps",
+                    "evaluation_inoperable",
+                ],
+                name="evaluate",
+            )
+        ],
+        tags="evaluation",
+    )

@@ -1,0 +1,191 @@
+"""The paper's protocol: a sequence is chosen on a batch, then applied to the whole set."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from superstar.actions import apply_action
+from superstar.actions.dncnn import DnCNN
+from superstar.classifiers import predict
+from superstar.control import Supervisor
+from superstar.control.operability import percent_inoperable
+from superstar.control.supervisor import Recovery
+from superstar.images import ImageSet, stream
+from superstar.measures import state_features
+
+Actions = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One shifted set: a shift at a severity (None for the clean set, `none`)."""
+
+    shift: str
+    severity: int | None
+
+    @property
+    def keys(self) -> dict[str, Any]:
+        """The columns that name the cell in every table."""
+        return {"shift": self.shift, "severity": self.severity}
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a cell is evaluated.
+
+    Attributes:
+        controller: name of the distance and the stopping rules in the results.
+        trials: independent draws of a batch and of the policy.
+        batch_size: images that the supervisor sees, or all if there are fewer.
+        network_batch: images that go through actions and networks together.
+        device: where the networks run.
+        seed: of the draws; each cell and trial has a stream of its own.
+    """
+
+    controller: str
+    trials: int
+    batch_size: int
+    network_batch: int
+    device: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class CellResult:
+    """What a cell yields, as rows of tables.
+
+    Attributes:
+        results: one a trial and classifier.
+        gains: one a classifier: the mean over trials of right after less right before, for each
+            image.
+        steps: one a step of Algorithm 1.
+        inoperable: share of single images that the tree calls inoperable, in percent.
+    """
+
+    results: list[dict[str, Any]]
+    gains: list[dict[str, Any]]
+    steps: list[dict[str, Any]]
+    inoperable: dict[str, Any]
+
+
+def evaluate_cell(
+    cell: Cell,
+    images: ImageSet,
+    supervisor: Supervisor,
+    classifiers: Mapping[str, nn.Module],
+    protocol: Protocol,
+) -> CellResult:
+    """Run every trial of a cell and score each distinct sequence once."""
+    recoveries = [
+        recover_batch(cell, images, supervisor, protocol, trial) for trial in range(protocol.trials)
+    ]
+    sequences = list(dict.fromkeys([(), *(recovery.actions for recovery in recoveries)]))
+    hits = score_sequences(images, sequences, supervisor.denoiser, classifiers, protocol)
+    names = {"controller": protocol.controller, **cell.keys}
+    results = [
+        {
+            **names,
+            "trial": trial,
+            "classifier": classifier,
+            "sequence": list(recovery.actions),
+            "stop_reason": recovery.stopped_by,
+            "distance_initial": recovery.distances[0],
+            "distance_final": recovery.distances[-1],
+            "accuracy_shifted": float(hits[()][classifier].mean()),
+            "accuracy_recovered": float(hits[recovery.actions][classifier].mean()),
+            "images": len(images),
+        }
+        for trial, recovery in enumerate(recoveries)
+        for classifier in classifiers
+    ]
+    gains = [
+        {
+            **names,
+            "classifier": classifier,
+            "gain": np.mean(
+                [
+                    hits[recovery.actions][classifier].astype(np.float32)
+                    - hits[()][classifier].astype(np.float32)
+                    for recovery in recoveries
+                ],
+                axis=0,
+            ),
+        }
+        for classifier in classifiers
+    ]
+    steps = [
+        {**names, "trial": trial, "step": number, **_step_columns(step)}
+        for trial, recovery in enumerate(recoveries)
+        for number, step in enumerate(recovery.steps, start=1)
+    ]
+    states = torch.cat(
+        [state_features(images.batch(part)) for part in _parts(len(images), protocol.network_batch)]
+    )
+    inoperable = {**names, "percent_inoperable": percent_inoperable(supervisor.tree, states)}
+    return CellResult(results, gains, steps, inoperable)
+
+
+def recover_batch(
+    cell: Cell, images: ImageSet, supervisor: Supervisor, protocol: Protocol, trial: int
+) -> Recovery:
+    """Draw a trial's batch from the set and let the supervisor correct it."""
+    rng = stream(protocol.seed, "trial", cell.shift, cell.severity or 0, trial)
+    drawn = rng.permutation(len(images))[: protocol.batch_size]
+    return supervisor.recover(images.batch(drawn), seed=int(rng.integers(2**31)))
+
+
+def score_sequences(
+    images: ImageSet,
+    sequences: Sequence[Actions],
+    denoiser: DnCNN | None,
+    classifiers: Mapping[str, nn.Module],
+    protocol: Protocol,
+) -> dict[Actions, dict[str, NDArray[np.bool_]]]:
+    """For each sequence and classifier, which images of the whole set are classified rightly.
+
+    The set is streamed, so that memory does not grow with it.
+    """
+    hits: dict[Actions, dict[str, list[NDArray[np.bool_]]]] = {
+        sequence: {name: [] for name in classifiers} for sequence in sequences
+    }
+    for part in _parts(len(images), protocol.network_batch):
+        labels = torch.from_numpy(np.array(images.labels[part]))
+        for sequence in sequences:
+            corrected = apply_sequence(images.batch(part), sequence, denoiser)
+            for name, classifier in classifiers.items():
+                said = predict(classifier, corrected, protocol.network_batch, protocol.device)
+                hits[sequence][name].append((said == labels).numpy())
+    return {
+        sequence: {name: np.concatenate(parts) for name, parts in by_classifier.items()}
+        for sequence, by_classifier in hits.items()
+    }
+
+
+def apply_sequence(images: Tensor, sequence: Actions, denoiser: DnCNN | None) -> Tensor:
+    """The images after every action of a sequence, in order."""
+    for action in sequence:
+        images = apply_action(images, action, denoiser=denoiser)
+    return images
+
+
+def _step_columns(step: Any) -> dict[str, Any]:
+    brightness, std, entropy = (float(value) for value in step.state)
+    return {
+        "brightness": brightness,
+        "std": std,
+        "entropy": entropy,
+        "operable": step.operable,
+        "action": step.action,
+        "distance": step.distance,
+        "decision": step.decision,
+        "reason": step.reason,
+    }
+
+
+def _parts(count: int, size: int) -> list[slice]:
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]

@@ -1,0 +1,83 @@
+"""Where the distance can be trusted (paper, Minimum Condition for Operability, appendix E)."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
+from torch import Tensor, nn
+
+from superstar.classifiers import accuracy
+from superstar.control.operability import auroc, fit_tree, percent_inoperable, regression_labels
+from superstar.images import ImageSet
+from superstar.measures import Projection, state_features, wasserstein_distance
+from superstar.parameters import Execution, Operability
+
+FEATURES = ["brightness", "std", "entropy"]
+LABELLED_SEVERITY = 5
+
+
+def measure_surrogates(
+    surrogates: dict[str, Callable[[], ImageSet]],
+    strengths: dict[str, list[float]],
+    points: Tensor,
+    projection: dict[str, Any],
+    classifier: nn.Module,
+    execution: dict[str, Any],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Accuracy and distance of each surrogate set, and the state of each of its images."""
+    run, project = Execution.model_validate(execution), Projection.from_dict(projection)
+    fits, states = [], []
+    for surrogate, levels in strengths.items():
+        for severity in range(1, len(levels) + 1):
+            shifted = surrogates[f"{surrogate}/{severity}"]()
+            images = shifted.batch()
+            fits.append(
+                {
+                    "surrogate": surrogate,
+                    "severity": severity,
+                    "accuracy": accuracy(
+                        classifier, images, shifted.labels, run.batch_size, run.device
+                    ),
+                    "distance": wasserstein_distance(points, images, project),
+                }
+            )
+            table = pd.DataFrame(state_features(images).numpy(), columns=FEATURES)
+            table.insert(0, "image", range(len(images)))
+            states.append(table.assign(surrogate=surrogate, severity=severity))
+    return pd.DataFrame(fits), pd.concat(states, ignore_index=True)
+
+
+def fit_operability(
+    fits: pd.DataFrame, states: pd.DataFrame, parameters: dict[str, Any], seed: int
+) -> tuple[DecisionTreeClassifier, pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
+    """The tree, the labels it learned, the depth sweep, % inoperable by surrogate, and metrics.
+
+    The tree sees images at the strongest severity; it is judged on images held out, at all five.
+    """
+    given = Operability.model_validate(parameters)
+    labels = regression_labels(fits, given.r_squared)
+    operable = labels.set_index("surrogate")["operable"]
+    strongest = states[states["severity"] == LABELLED_SEVERITY]
+    fit = fit_tree(
+        strongest[FEATURES],
+        strongest["surrogate"].map(operable),
+        strongest["image"],
+        depths=given.depths,
+        holdout=given.holdout,
+        seed=seed,
+    )
+    held_out = states[states["image"].isin(fit.holdout_groups)]
+    inoperable = pd.DataFrame(
+        {"surrogate": name, "percent_inoperable": percent_inoperable(fit.tree, part[FEATURES])}
+        for name, part in held_out.groupby("surrogate", sort=False)
+    )
+    metrics = {
+        "operability.auroc": auroc(
+            fit.tree, held_out[FEATURES], held_out["surrogate"].map(operable)
+        ),
+        "operability.depth": float(fit.depth),
+        "operability.accuracy": float(fit.sweep["accuracy"].max()),
+        "operability.operable_surrogates": float(operable.sum()),
+    }
+    return fit.tree, labels, fit.sweep, inoperable, metrics

@@ -1,0 +1,39 @@
+"""Surrogates to labels, tree and its scores."""
+
+from kedro.pipeline import Pipeline, node
+
+from superstar.pipelines.operability import nodes
+
+
+def create_pipeline() -> Pipeline:
+    """The pipeline."""
+    return Pipeline(
+        [
+            node(
+                nodes.measure_surrogates,
+                [
+                    "surrogates",
+                    "surrogate_strengths",
+                    "validation_points",
+                    "projection",
+                    "classifier_standard",
+                    "params:execution",
+                ],
+                ["operability_fits", "surrogate_states"],
+                name="measure_surrogates",
+            ),
+            node(
+                nodes.fit_operability,
+                ["operability_fits", "surrogate_states", "params:operability", "params:seed"],
+                [
+                    "operability_tree",
+                    "operability_labels",
+                    "operability_depths",
+                    "surrogates_inoperable",
+                    "operability_metrics",
+                ],
+                name="fit_operability",
+            ),
+        ],
+        tags="operability",
+    )

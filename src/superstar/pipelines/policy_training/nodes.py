@@ -1,0 +1,148 @@
+"""Thresholds, policy and supervisor (paper, appendix E, Policy Network)."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+from sklearn.tree import DecisionTreeClassifier
+from torch import Tensor, nn
+
+from superstar.actions import ACTIONS
+from superstar.actions.dncnn import DnCNN
+from superstar.control import ShiftEnv, Supervisor
+from superstar.control.actor_critic import Actor, evaluate_policy, train_actor_critic
+from superstar.control.thresholds import calibrate_beta
+from superstar.images import ImageSet
+from superstar.measures import Projection
+from superstar.parameters import PolicySurrogates, PolicyTraining, SurrogateGeneration
+
+logger = logging.getLogger(__name__)
+
+Parts = dict[str, Callable[[], ImageSet]]
+
+
+def calibrate_thresholds(
+    design: ImageSet,
+    points: Tensor,
+    projection: dict[str, Any],
+    denoiser: DnCNN,
+    parameters: dict[str, Any],
+    surrogates: dict[str, Any],
+    seed: int,
+) -> tuple[dict[str, float], pd.DataFrame]:
+    """Alpha and beta of Algorithm 1, and the clean images' ratios that beta rests on."""
+    given = PolicyTraining.model_validate(parameters)
+    calibration = calibrate_beta(
+        design.batch(),
+        points,
+        Projection.from_dict(projection),
+        batch_size=SurrogateGeneration.model_validate(surrogates).policy.batch_size,
+        draws=given.beta_draws,
+        denoiser=denoiser,
+        margin=given.beta_margin,
+        seed=seed,
+    )
+    beta = calibration.beta if given.beta == "calibrated" else given.beta
+    return {"alpha": given.alpha, "beta": float(beta)}, calibration.ratios
+
+
+def train_policy(
+    batches: Parts,
+    points: Tensor,
+    projection: dict[str, Any],
+    denoiser: DnCNN,
+    thresholds: dict[str, float],
+    parameters: dict[str, Any],
+    surrogates: dict[str, Any],
+    seed: int,
+) -> tuple[tuple[Actor, tuple[str, ...]], nn.Module, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
+    """Actor, critic, training curves, and the policy's episodes on batches never trained on."""
+    given = PolicyTraining.model_validate(parameters)
+    policy = SurrogateGeneration.model_validate(surrogates).policy
+    environments = {
+        split: ShiftEnv(
+            split_batches(batches, split, policy),
+            points,
+            Projection.from_dict(projection),
+            horizon=given.horizon,
+            alpha=thresholds["alpha"],
+            ssim_weight=given.reward.ssim_weight,
+            ssim_threshold=given.reward.ssim_threshold,
+            data_range=given.reward.data_range,
+            denoiser=denoiser,
+            memory_limit=given.memory_limit_mb * 2**20,
+        )
+        for split in ("training", "held_out")
+    }
+    training = environments["training"]
+    result = train_actor_critic(
+        training,
+        episodes=given.episodes,
+        learning_rate=given.learning_rate,
+        discount=given.discount,
+        exploration_base=given.exploration.base,
+        exploration_decay=given.exploration.rate,
+        exploration_floor=given.exploration.floor,
+        reward_scale=given.reward_scale,
+        seed=seed,
+    )
+    logger.info(
+        "%d steps of the environment, %d computed (%.0f%% remembered)",
+        training.steps,
+        training.distinct_steps,
+        100 * training.hit_rate,
+    )
+    held_out = environments["held_out"]
+    indices = range(len(policy.names) * policy.held_out_batches)
+    episodes = evaluate_policy(held_out, result.actor, indices, seed=seed, discount=given.discount)
+    episodes["surrogate"] = [policy.names[i // policy.held_out_batches] for i in episodes["batch"]]
+    metrics = {
+        f"policy.{column}.{name}": float(table[column].mean())
+        for name, table in episodes.groupby("policy")
+        for column in ("return", "distance_ratio")
+    } | {
+        "policy.steps": float(training.steps),
+        "policy.distinct_steps": float(training.distinct_steps),
+        "policy.hit_rate": training.hit_rate,
+        **{f"threshold.{name}": value for name, value in thresholds.items()},
+    }
+    for environment in environments.values():
+        environment.close()
+    return (result.actor, ACTIONS), result.critic, result.curves, episodes, metrics
+
+
+def split_batches(batches: Parts, split: str, policy: PolicySurrogates) -> list[Tensor]:
+    """The batches of one split, surrogate by surrogate."""
+    return [
+        batch
+        for name in policy.names
+        for batch in batches[f"{split}/{name}"]().batch().split(policy.batch_size)
+    ]
+
+
+def assemble_supervisor(
+    actor: tuple[Actor, tuple[str, ...]],
+    tree: DecisionTreeClassifier,
+    denoiser: DnCNN,
+    points: Tensor,
+    projection: dict[str, Any],
+    thresholds: dict[str, float],
+    reference: ImageSet,
+    parameters: dict[str, Any],
+    benchmark: str,
+) -> Supervisor:
+    """All that Algorithm 1 needs at run time, in one folder."""
+    return Supervisor(
+        actor=actor[0],
+        tree=tree,
+        denoiser=denoiser,
+        validation_points=points,
+        projection=Projection.from_dict(projection),
+        alpha=thresholds["alpha"],
+        beta=thresholds["beta"],
+        horizon=PolicyTraining.model_validate(parameters).horizon,
+        actions=actor[1],
+        image_size=(reference.images.shape[1], reference.images.shape[2]),
+        benchmark=benchmark,
+    )

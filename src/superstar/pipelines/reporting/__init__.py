@@ -1,0 +1,5 @@
+"""Pipeline `reporting`."""
+
+from superstar.pipelines.reporting.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,174 @@
+"""Figures of a run. Each function takes tables or images and returns a matplotlib figure."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from superstar.pipelines.reporting.tables import STOP_REASONS
+
+SEVERITIES = (1, 2, 3, 4, 5)
+REASON_COLOURS = {
+    "inoperable": "#777777",
+    "nop": "#c7c7c7",
+    "beta": "#e8a33d",
+    "alpha": "#3b7dd8",
+    "horizon": "#7a3bd8",
+}
+
+
+def delta_figure(table: pd.DataFrame) -> Figure:
+    """Delta of each shift and classifier with its interval."""
+    shifts = list(dict.fromkeys(table["shift"]))
+    classifiers = list(dict.fromkeys(table["classifier"]))
+    figure = Figure(figsize=(9, 0.5 + 0.42 * len(shifts)), layout="constrained")
+    axis = figure.subplots()
+    height = 0.8 / len(classifiers)
+    for place, name in enumerate(classifiers):
+        part = table[table["classifier"] == name].set_index("shift").loc[shifts]
+        rows = np.arange(len(shifts)) + (place - (len(classifiers) - 1) / 2) * height
+        errors = np.abs(part[["delta_low", "delta_high"]].to_numpy().T - part["delta"].to_numpy())
+        axis.barh(rows, part["delta"], height, xerr=errors, label=name, error_kw={"lw": 1})
+    axis.axvline(0, color="black", lw=0.8)
+    axis.set_yticks(range(len(shifts)), [_title(shift) for shift in shifts])
+    axis.invert_yaxis()
+    axis.set_xlabel("Δ accuracy, points (recovered − shifted; bars: bootstrap interval)")
+    axis.grid(axis="x", alpha=0.3)
+    axis.legend(title="classifier")
+    return figure
+
+
+def severity_figure(table: pd.DataFrame) -> Figure:
+    """Delta by shift and severity, a panel a classifier."""
+    classifiers = list(dict.fromkeys(table["classifier"]))
+    shifts = list(dict.fromkeys(table["shift"]))
+    columns = [column for column in table.columns if str(column).startswith("severity_")]
+    values = {
+        name: part.set_index("shift").loc[shifts, columns].to_numpy(float)
+        for name, part in table.groupby("classifier")
+    }
+    bound = max(1.0, max(np.abs(v).max() for v in values.values()))
+    figure = Figure(
+        figsize=(2 + 3.2 * len(classifiers), 1 + 0.36 * len(shifts)), layout="constrained"
+    )
+    axes = figure.subplots(1, len(classifiers), sharey=True, squeeze=False)[0]
+    for axis, name in zip(axes, classifiers, strict=True):
+        image = axis.imshow(values[name], cmap="RdBu", vmin=-bound, vmax=bound, aspect="auto")
+        for (row, column), value in np.ndenumerate(values[name]):
+            colour = "white" if abs(value) > 0.6 * bound else "black"
+            axis.text(column, row, f"{value:+.1f}", ha="center", va="center", color=colour, size=8)
+        axis.set_xticks(range(len(columns)), [c.removeprefix("severity_") for c in columns])
+        axis.set_yticks(range(len(shifts)), [_title(shift) for shift in shifts])
+        axis.set(title=name, xlabel="severity")
+    figure.colorbar(image, ax=list(axes), label="Δ accuracy, points", shrink=0.8)
+    return figure
+
+
+def actions_figure(table: pd.DataFrame) -> Figure:
+    """For each shift, how often it acted and what ended the sequence."""
+    figure = Figure(figsize=(9, 0.9 + 0.36 * len(table)), layout="constrained")
+    acted, stopped = figure.subplots(1, 2, sharey=True, width_ratios=(1, 2))
+    rows = np.arange(len(table))
+    acted.barh(rows, table["acted"], color="#3b7dd8")
+    acted.set(xlim=(0, 100), xlabel="acted, % of cells")
+    left = np.zeros(len(table))
+    for reason in STOP_REASONS:
+        share = table[f"stopped_by_{reason}"].to_numpy()
+        stopped.barh(rows, share, left=left, color=REASON_COLOURS[reason], label=reason)
+        left += share
+    stopped.set(xlim=(0, 100), xlabel="stopped by, % of cells")
+    stopped.legend(ncols=len(STOP_REASONS), loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    acted.set_yticks(rows, [_title(shift) for shift in table["shift"]])
+    acted.invert_yaxis()
+    return figure
+
+
+def policy_figure(curves: pd.DataFrame, actions: Sequence[str], window: int) -> Figure:
+    """Training curves, averaged over a moving window of episodes (paper, appendix E)."""
+    figure = Figure(figsize=(11, 3.2), layout="constrained")
+    reward, ratio, chosen = figure.subplots(1, 3)
+    by_episode = curves.set_index("episode")
+    smooth = by_episode.rolling(window, min_periods=1).mean()
+    reward.plot(by_episode["reward"], color="0.85", lw=0.6)
+    reward.plot(smooth["reward"], color="C0")
+    reward.set(xlabel="episode", ylabel="reward at termination")
+    ratio.plot(smooth["distance_ratio"], color="C0")
+    ratio.set(xlabel="episode", ylabel="final / initial distance")
+    shares = smooth[list(actions)].div(smooth[list(actions)].sum(axis=1), axis=0)
+    chosen.stackplot(smooth.index, shares.to_numpy().T, labels=actions, alpha=0.85)
+    chosen.set(xlabel="episode", ylabel="share of actions", ylim=(0, 1))
+    chosen.legend(fontsize=7, loc="center left", bbox_to_anchor=(1, 0.5))
+    for axis in (reward, ratio):
+        axis.grid(alpha=0.3)
+    return figure
+
+
+def fits_figure(fits: pd.DataFrame, labels: pd.DataFrame) -> Figure:
+    """Distance against accuracy of each surrogate, with its line and verdict."""
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    for axis, label in zip(figure.subplots(2, 3).flat, labels.itertuples(), strict=True):
+        points = fits[fits["surrogate"] == label.surrogate]
+        span = np.array([points["accuracy"].min(), points["accuracy"].max()])
+        axis.plot(100 * span, label.intercept + label.slope * span, color="0.6")
+        axis.scatter(
+            100 * points["accuracy"], points["distance"], c=points["severity"], cmap="viridis"
+        )
+        verdict = "operable" if label.operable else "inoperable"
+        axis.set(
+            title=f"{_title(label.surrogate)}: {verdict}, R² = {label.r_squared:.2f}",
+            xlabel="accuracy, %",
+            ylabel="Wasserstein distance",
+        )
+        axis.grid(alpha=0.3)
+    return figure
+
+
+def surrogates_figure(
+    clean: NDArray[np.uint8], shifted: Mapping[str, Sequence[NDArray[np.uint8]]]
+) -> Figure:
+    """One image under every surrogate at every severity; the first column is clean."""
+    columns = 1 + max(len(row) for row in shifted.values())
+    figure = Figure(figsize=(1.25 * columns + 0.8, 1.3 * len(shifted)), layout="constrained")
+    grid = figure.subplots(len(shifted), columns, squeeze=False)
+    for row, (name, images) in zip(grid, shifted.items(), strict=True):
+        for axis, image in zip(row, [clean, *images], strict=True):
+            _show(axis, image)
+        row[0].set_ylabel(name.replace("_", "\n"), rotation=0, ha="right", va="center", size=9)
+    for axis, title in zip(grid[0], ["clean", *map(str, SEVERITIES)], strict=True):
+        axis.set_title(title, size=9)
+    return figure
+
+
+def example_figure(
+    rows: Sequence[Sequence[NDArray[np.uint8]]],
+    titles: Sequence[str],
+    accuracies: Sequence[Mapping[str, float]],
+) -> Figure:
+    """Images, one a row, from clean through shifted to corrected, with the accuracy at each stage.
+
+    Args:
+        rows: for each image, its pictures at every stage.
+        titles: of the stages.
+        accuracies: of each stage, in percent, by classifier.
+    """
+    figure = Figure(figsize=(1.9 * len(titles), 1.75 * len(rows) + 0.8), layout="constrained")
+    grid = figure.subplots(len(rows), len(titles), squeeze=False)
+    for axes, images in zip(grid, rows, strict=True):
+        for axis, image in zip(axes, images, strict=True):
+            _show(axis, image)
+    for axis, title, scores in zip(grid[0], titles, accuracies, strict=True):
+        lines = [title, *(f"{name} {score:.1f}%" for name, score in scores.items())]
+        axis.set_title("\n".join(lines), size=9)
+    return figure
+
+
+def _show(axis, image: NDArray[np.uint8]) -> None:  # type: ignore[no-untyped-def]
+    axis.imshow(image, interpolation="nearest")
+    axis.set_xticks([])
+    axis.set_yticks([])
+
+
+def _title(name: object) -> str:
+    return str(name).replace("_", " ")

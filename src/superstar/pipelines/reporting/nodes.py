@@ -1,0 +1,133 @@
+"""Tables and figures of a run."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from torch import nn
+
+from superstar.actions import ACTIONS
+from superstar.control import Supervisor
+from superstar.datasets import CorruptionArrays
+from superstar.images import ImageSet, to_uint8
+from superstar.parameters import Evaluation, Execution, Reporting
+from superstar.pipelines.evaluation.protocol import (
+    Cell,
+    Protocol,
+    apply_sequence,
+    recover_batch,
+    score_sequences,
+)
+from superstar.pipelines.reporting import figures, tables
+
+logger = logging.getLogger(__name__)
+
+EXAMPLE_IMAGES = 4
+
+
+def make_tables(
+    results: pd.DataFrame,
+    gains: pd.DataFrame,
+    surrogates: pd.DataFrame,
+    shifts: pd.DataFrame,
+    parameters: dict[str, Any],
+    seed: int,
+) -> tuple[pd.DataFrame, str, str, pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, float]]:
+    """Main table (CSV, Markdown, LaTeX), by severity, actions, % inoperable, and metrics."""
+    given = Reporting.model_validate(parameters)
+    main = tables.main_table(results, gains, given.bootstrap_resamples, given.confidence, seed)
+    actions = tables.action_table(results)
+    markdown = tables.to_markdown(main)
+    logger.info(
+        "accuracy (%%) shifted (S), recovered (R), and their difference\n%s", markdown.rstrip()
+    )
+    return (
+        main,
+        markdown,
+        tables.to_latex(main),
+        tables.severity_table(results),
+        actions,
+        tables.operability_table(surrogates, shifts),
+        tables.metrics(main, actions),
+    )
+
+
+def draw_results(
+    main: pd.DataFrame, by_severity: pd.DataFrame, actions: pd.DataFrame
+) -> tuple[Figure, Figure, Figure]:
+    """Delta by shift, Delta by severity, and what was done."""
+    return (
+        figures.delta_figure(main),
+        figures.severity_figure(by_severity),
+        figures.actions_figure(actions),
+    )
+
+
+def draw_design(
+    curves: pd.DataFrame, fits: pd.DataFrame, labels: pd.DataFrame, parameters: dict[str, Any]
+) -> tuple[Figure, Figure]:
+    """Training curves, and the fits behind the operability labels."""
+    given = Reporting.model_validate(parameters)
+    return (
+        figures.policy_figure(curves, ACTIONS, given.curve_window),
+        figures.fits_figure(fits, labels),
+    )
+
+
+def draw_surrogates(
+    clean: ImageSet,
+    surrogates: dict[str, Callable[[], ImageSet]],
+    strengths: dict[str, list[float]],
+) -> Figure:
+    """One design image under every surrogate and severity."""
+    chosen = _most_contrast(clean)
+    return figures.surrogates_figure(
+        clean.images[chosen],
+        {
+            name: [surrogates[f"{name}/{s}"]().images[chosen] for s in figures.SEVERITIES]
+            for name in strengths
+        },
+    )
+
+
+def draw_example(
+    sets: CorruptionArrays,
+    supervisor: Supervisor,
+    standard: nn.Module,
+    augmix: nn.Module,
+    parameters: dict[str, Any],
+    evaluation: dict[str, Any],
+    execution: dict[str, Any],
+    seed: int,
+) -> Figure:
+    """Images clean, shifted, and after each action that the supervisor took."""
+    given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
+    batch = Evaluation.model_validate(evaluation).batch_size
+    protocol = Protocol("paper", 1, batch, run.batch_size, run.device, seed)
+    classifiers = {"standard": standard, "augmix": augmix}
+    cell = Cell(given.example_shift, given.example_severity)
+    clean, shifted = sets.load("none", None), sets.load(cell.shift, cell.severity)
+    actions = recover_batch(cell, shifted, supervisor, protocol, trial=0).actions
+    prefixes = [actions[:length] for length in range(len(actions) + 1)]
+    hits = score_sequences(shifted, prefixes, supervisor.denoiser, classifiers, protocol)
+    before = score_sequences(clean, [()], supervisor.denoiser, classifiers, protocol)
+    scores = [before[()], *(hits[prefix] for prefix in prefixes)]
+    rows = np.linspace(0, len(clean) - 1, EXAMPLE_IMAGES, dtype=int)
+    pictures = [clean.images[rows]] + [
+        to_uint8(apply_sequence(shifted.batch(rows), prefix, supervisor.denoiser))
+        for prefix in prefixes
+    ]
+    name = f"{cell.shift.replace('_', ' ')} {cell.severity}"
+    return figures.example_figure(
+        list(zip(*pictures, strict=True)),
+        ["clean", name, *(f"+ {action}" for action in actions)],
+        [{c: 100 * float(hit.mean()) for c, hit in stage.items()} for stage in scores],
+    )
+
+
+def _most_contrast(images: ImageSet) -> int:
+    """The image on which shifts show best, among the first hundred."""
+    return int(np.argmax(images.images[:100].std(axis=(1, 2)).mean(axis=1)))

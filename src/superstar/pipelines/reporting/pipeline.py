@@ -1,0 +1,68 @@
+"""Unaggregated results to tables and figures."""
+
+from kedro.pipeline import Pipeline, node
+
+from superstar.pipelines.reporting import nodes
+
+
+def create_pipeline() -> Pipeline:
+    """The pipeline."""
+    return Pipeline(
+        [
+            node(
+                nodes.make_tables,
+                [
+                    "evaluation_results",
+                    "evaluation_gains",
+                    "surrogates_inoperable",
+                    "evaluation_inoperable",
+                    "params:reporting",
+                    "params:seed",
+                ],
+                [
+                    "main_table",
+                    "main_table_markdown",
+                    "main_table_latex",
+                    "severity_delta_table",
+                    "action_table",
+                    "operability_table",
+                    "evaluation_metrics",
+                ],
+                name="make_tables",
+            ),
+            node(
+                nodes.draw_results,
+                ["main_table", "severity_delta_table", "action_table"],
+                ["delta_figure", "severity_delta_figure", "action_figure"],
+                name="draw_results",
+            ),
+            node(
+                nodes.draw_design,
+                ["policy_curves", "operability_fits", "operability_labels", "params:reporting"],
+                ["policy_figure", "operability_figure"],
+                name="draw_design",
+            ),
+            node(
+                nodes.draw_surrogates,
+                ["validation_design", "surrogates", "surrogate_strengths"],
+                "surrogates_figure",
+                name="draw_surrogates",
+            ),
+            node(
+                nodes.draw_example,
+                [
+                    "shifted_sets",
+                    "supervisor",
+                    "classifier_standard",
+                    "classifier_augmix",
+                    "params:reporting",
+                    "params:evaluation",
+                    "params:execution",
+                    "params:seed",
+                ],
+                "example_figure",
+                name="draw_example",
+            ),
+        ],
+        tags="reporting",
+    )

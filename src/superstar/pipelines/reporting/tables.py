@@ -1,0 +1,167 @@
+"""The paper's tables from unaggregated results. Accuracies in percent, gains in points."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from superstar.images import stream
+
+KEYS = ["controller", "shift", "classifier"]
+
+
+def main_table(
+    results: pd.DataFrame, gains: pd.DataFrame, resamples: int, confidence: float, seed: int
+) -> pd.DataFrame:
+    """Accuracy shifted and recovered, and their difference, over severities and trials.
+
+    `delta_low` and `delta_high` bound Delta by a paired bootstrap over images: an image is drawn
+    with its outcomes before and after, at all severities and in all trials.
+    """
+    means = results.groupby(KEYS, sort=False)[["accuracy_shifted", "accuracy_recovered"]].mean()
+    table = (100 * means).rename(
+        columns={"accuracy_shifted": "shifted", "accuracy_recovered": "recovered"}
+    )
+    table["delta"] = table["recovered"] - table["shifted"]
+    bounds = {
+        keys: bootstrap_interval(
+            np.mean(np.stack(part["gain"].to_list()), axis=0), resamples, confidence, seed
+        )
+        for keys, part in gains.groupby(KEYS, sort=False)
+    }
+    table["delta_low"] = [100 * bounds[keys][0] for keys in table.index]
+    table["delta_high"] = [100 * bounds[keys][1] for keys in table.index]
+    return table.reset_index()
+
+
+def bootstrap_interval(
+    values: NDArray[np.floating], resamples: int, confidence: float, seed: int
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the mean of `values`."""
+    rng = stream(seed, "bootstrap")
+    count = len(values)
+    # Resampling with replacement is a draw of how often each value occurs.
+    weights = rng.multinomial(count, np.full(count, 1 / count), size=resamples)
+    means = weights @ values.astype(np.float64) / count
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def severity_table(results: pd.DataFrame) -> pd.DataFrame:
+    """Delta (points) by shift, classifier and severity, the severities as columns."""
+    shifted = results.dropna(subset="severity")
+    delta = 100 * (shifted["accuracy_recovered"] - shifted["accuracy_shifted"])
+    table = delta.groupby([shifted[key] for key in (*KEYS, "severity")], sort=False).mean()
+    wide = table.unstack("severity")
+    wide.columns = [f"severity_{severity}" for severity in wide.columns]
+    return wide.reset_index()
+
+
+def action_table(results: pd.DataFrame) -> pd.DataFrame:
+    """What was done, by shift: how often it acted, why it stopped, its commonest sequence.
+
+    Shares are in percent of (severity, trial) cells.
+    """
+    cells = results.drop_duplicates(["controller", "shift", "severity", "trial"])
+    rows = []
+    for (controller, shift), part in cells.groupby(["controller", "shift"], sort=False):
+        sequences = part["sequence"].map(lambda names: " > ".join(names) or "none")
+        acted = sequences[sequences != "none"]
+        reasons = part["stop_reason"].value_counts(normalize=True)
+        rows.append(
+            {
+                "controller": controller,
+                "shift": shift,
+                "acted": 100 * len(acted) / len(part),
+                **{f"stopped_by_{name}": 100 * reasons.get(name, 0.0) for name in STOP_REASONS},
+                "commonest_sequence": acted.mode().iloc[0] if len(acted) else "none",
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+STOP_REASONS = ("inoperable", "nop", "beta", "alpha", "horizon")
+
+
+def operability_table(surrogates: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
+    """% of single images judged inoperable, surrogates and benchmark shifts."""
+    by_shift = shifts.groupby("shift", sort=False)["percent_inoperable"].mean().reset_index()
+    first = surrogates.rename(columns={"surrogate": "shift"}).assign(group="surrogate")
+    both = pd.concat([first, by_shift.assign(group="benchmark")], ignore_index=True)
+    return both[["group", "shift", "percent_inoperable"]]
+
+
+def wide_table(table: pd.DataFrame) -> pd.DataFrame:
+    """The main table as the paper prints it: a row a shift, S, R and Delta of each classifier."""
+    classifiers = list(dict.fromkeys(table["classifier"]))
+    columns = {"shifted": "S", "recovered": "R", "delta": "Δ"}
+    wide = table.pivot_table(
+        index="shift", columns="classifier", values=list(columns), sort=False
+    ).swaplevel(axis=1)
+    wide = wide[[(name, column) for name in classifiers for column in columns]]
+    wide.columns = pd.MultiIndex.from_tuples([(n, columns[c]) for n, c in wide.columns])
+    return wide.loc[list(dict.fromkeys(table["shift"]))]
+
+
+def to_markdown(table: pd.DataFrame) -> str:
+    """The main table in Markdown, with the interval of each Delta."""
+    rows = []
+    for shift, part in table.groupby("shift", sort=False):
+        row: dict[str, Any] = {"shift": str(shift).replace("_", " ")}
+        for line in part.itertuples():
+            row[f"{line.classifier} S"] = f"{line.shifted:.2f}"
+            row[f"{line.classifier} R"] = f"{line.recovered:.2f}"
+            interval = f"[{line.delta_low:+.2f}, {line.delta_high:+.2f}]"
+            row[f"{line.classifier} Δ"] = (
+                f"{line.delta:.2f}" if line.delta == 0 else f"{line.delta:+.2f} {interval}"
+            )
+        rows.append(row)
+    return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True) + "\n"
+
+
+def to_latex(table: pd.DataFrame) -> str:
+    """The main table in LaTeX, as the paper prints it, gains in red."""
+    wide = wide_table(table)
+    wide.index = pd.Index([str(shift).replace("_", " ") for shift in wide.index], name="shift")
+    formatters: Sequence[Any] = [
+        _gain if column == "Δ" else "{:.2f}".format for _, column in wide.columns
+    ]
+    wide.columns = pd.MultiIndex.from_tuples(
+        [(name, r"$\Delta$" if column == "Δ" else column) for name, column in wide.columns]
+    )
+    return wide.to_latex(
+        formatters=formatters,
+        escape=False,
+        multicolumn_format="c",
+        column_format="l" + "rrr" * (len(wide.columns) // 3),
+        caption="Accuracy (\\%) on each shift: shifted (S), recovered (R), "
+        "$\\Delta = \\mathrm{R} - \\mathrm{S}$, over severities and trials.",
+        label="tab:main",
+    )
+
+
+def metrics(table: pd.DataFrame, actions: pd.DataFrame) -> dict[str, float]:
+    """Numbers that compare across runs: every Delta, and how often it acted."""
+    deltas = {f"delta.{row.shift}.{row.classifier}": row.delta for row in table.itertuples()}
+    clean = {
+        f"clean_accuracy.{row.classifier}": row.shifted
+        for row in table[table["shift"] == "none"].itertuples()
+    }
+    shifted = table[table["shift"] != "none"]
+    means = {
+        f"mean_delta.{name}": float(part["delta"].mean())
+        for name, part in shifted.groupby("classifier")
+    }
+    worst = {
+        f"worst_delta.{name}": float(part["delta"].min())
+        for name, part in shifted.groupby("classifier")
+    }
+    acted = {f"acted_percent.{row.shift}": row.acted for row in actions.itertuples()}
+    return deltas | clean | means | worst | acted
+
+
+def _gain(delta: float) -> str:
+    return rf"\textcolor{{red}}{{{delta:.2f}}}" if round(delta, 2) > 0 else f"{delta:.2f}"

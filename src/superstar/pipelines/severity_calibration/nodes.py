@@ -1,0 +1,128 @@
+"""Strengths of the surrogates on the images at hand (paper, appendix E, Surrogate Corruptions)."""
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from superstar.corruptions import SURROGATES, corrupt, preset_strengths
+from superstar.images import ImageSet
+from superstar.measures import state_features
+from superstar.parameters import SeverityCalibration
+
+FEATURES = ("brightness", "standard deviation", "entropy")
+
+# Which entry of the state each family is to change (paper, appendix E).
+STATE_INDEX = {
+    "uniform_noise": 2,
+    "median_blur": 2,
+    "gamma_increase": 0,
+    "gamma_decrease": 0,
+    "sigmoid_increase": 1,
+    "sigmoid_decrease": 1,
+}
+LEVELS = 5
+
+
+def measure_grids(
+    design: ImageSet, parameters: dict[str, Any], scale: str, seed: int
+) -> pd.DataFrame:
+    """The relative state change |F_i(V_c) - F_i(V)| / |F_i(V)| at every strength of every grid."""
+    given = SeverityCalibration.model_validate(parameters)
+    images = design.take(slice(0, given.images)).batch()
+    clean = _state(images)
+    rows = []
+    for name in SURROGATES:
+        strengths = given.grids[name]
+        if given.severities == "preset":
+            strengths = list(preset_strengths(name, scale))
+        index = STATE_INDEX[name]
+        for strength in strengths:
+            shifted = _state(corrupt(images, name, 5, scale, seed=seed, strength=strength))
+            rows.append(
+                {
+                    "surrogate": name,
+                    "strength": float(strength),
+                    "feature": FEATURES[index],
+                    "clean": clean[index],
+                    "shifted": shifted[index],
+                    "change": abs(shifted[index] - clean[index]) / abs(clean[index]),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def choose_severities(
+    changes: pd.DataFrame, parameters: dict[str, Any]
+) -> tuple[dict[str, list[float]], pd.DataFrame]:
+    """Five strengths a surrogate: configuration for later stages, and a table of their changes."""
+    given = SeverityCalibration.model_validate(parameters)
+    tables = []
+    for _, grid in changes.groupby("surrogate", sort=False):
+        rows = list(range(LEVELS))
+        if given.severities == "calibrated":
+            rows = spread_levels(grid["change"].to_numpy(), given.change)
+        table = grid.iloc[rows].assign(severity=range(1, LEVELS + 1))
+        table["within_rule"] = table["change"].iloc[-1] >= given.change[0]
+        table["within_rule"] &= table["change"].iloc[-1] <= given.change[1]
+        tables.append(table)
+    chosen = pd.concat(tables, ignore_index=True)
+    strengths = {
+        str(name): [float(s) for s in table["strength"]]
+        for name, table in chosen.groupby("surrogate", sort=False)
+    }
+    measured = ["feature", "clean", "shifted", "change", "within_rule"]
+    return strengths, chosen[["surrogate", "severity", "strength", *measured]]
+
+
+def spread_levels(changes: np.ndarray, rule: tuple[float, float]) -> list[int]:
+    """Positions in a grid (weakest first) of severities 1 to 5.
+
+    Severity 5 is the strongest whose change lies within the rule; where none does, the one that
+    comes nearest to it. Severities 1 to 4 divide the change up to there as evenly as the grid
+    allows.
+    """
+    low, high = rule
+    outside = np.maximum(0, np.maximum(low - changes, changes - high))
+    candidates = np.arange(LEVELS - 1, len(changes))
+    nearest = candidates[outside[candidates] == outside[candidates].min()]
+    top = int(nearest[-1])
+    targets = changes[top] * np.arange(1, LEVELS) / LEVELS
+    lower = min(
+        combinations(range(top), LEVELS - 1),
+        key=lambda rows: float(np.abs(changes[list(rows)] - targets).sum()),
+    )
+    return [*lower, top]
+
+
+def draw_severities(changes: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
+    """The change of the state along each grid, and the five strengths taken from it."""
+    figure = Figure(figsize=(11, 6), layout="constrained")
+    for axis, (name, grid) in zip(
+        figure.subplots(2, 3).flat, changes.groupby("surrogate", sort=False), strict=True
+    ):
+        picked = chosen[chosen["surrogate"] == name]
+        axis.axhspan(0.3, 1.0, color="0.92", zorder=0)
+        axis.plot(grid["strength"], grid["change"], "o-", color="0.6", ms=3, lw=1)
+        axis.plot(picked["strength"], picked["change"], "o", color="C3", ms=7)
+        for severity, strength, change in zip(
+            picked["severity"], picked["strength"], picked["change"], strict=True
+        ):
+            axis.annotate(
+                str(severity), (strength, change), (0, 7), textcoords="offset points", ha="center"
+            )
+        axis.set(
+            title=str(name).replace("_", " "),
+            xlabel="strength",
+            ylabel=f"relative change of {grid['feature'].iloc[0]}",
+        )
+        axis.margins(y=0.15)
+        axis.grid(alpha=0.3)
+    return figure
+
+
+def _state(images: Tensor) -> np.ndarray:
+    return state_features(images).mean(0).double().numpy()

@@ -1,0 +1,24 @@
+"""Kedro settings: hooks and how configuration is read."""
+
+from pathlib import Path
+
+from kedro.utils import find_kedro_project
+from omegaconf.resolvers import oc
+
+from superstar.hooks import InputHook, ProvenanceHook, StageHook
+
+
+def project_path(relative: str) -> str:
+    """A path inside the project, wherever below it the command was given."""
+    root = find_kedro_project(Path.cwd()) or Path(__file__).resolve().parents[2]
+    return str(Path(root) / relative)
+
+
+HOOKS = (StageHook(), ProvenanceHook(), InputHook())
+
+CONFIG_LOADER_ARGS = {
+    "base_env": "base",
+    "default_run_env": "local",
+    "merge_strategy": {"parameters": "soft"},
+    "custom_resolvers": {"project_path": project_path, "oc.env": oc.env},
+}

@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from superstar.classifiers import SmallResNet, accuracy, predict
+from superstar.errors import InputError
+from superstar.training import fixed_threads, global_seed
+
+
+class BrightestChannel(nn.Module):
+    def forward(self, images):
+        return images.mean((2, 3))
+
+
+@pytest.fixture
+def images():
+    return torch.rand(30, 3, 20, 28, generator=torch.Generator().manual_seed(0))
+
+
+def test_prediction_is_the_largest_logit(images):
+    classes = predict(BrightestChannel(), images)
+    assert classes.dtype == torch.int64
+    assert torch.equal(classes, images.mean((2, 3)).argmax(1))
+
+
+def test_neither_batch_size_nor_threads_matter(images):
+    with global_seed(1):
+        model = SmallResNet(7, width=8)
+    expected = predict(model, images)
+    assert len(expected.unique()) > 1
+    for batch_size in (1, 7, 30):
+        for threads in (1, 2):
+            with fixed_threads(threads):
+                assert torch.equal(predict(model, images, batch_size), expected)
+
+
+def test_prediction_leaves_images_and_gradients_alone(images):
+    before = images.clone()
+    model = SmallResNet(3, width=4).train()
+    predict(model, images)
+    assert torch.equal(images, before)
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert not model.training
+
+
+def test_accuracy_is_the_share_of_hits(images):
+    labels = images.mean((2, 3)).argmax(1).numpy()
+    assert accuracy(BrightestChannel(), images, labels) == 1
+    wrong = labels.copy()
+    wrong[:6] = (wrong[:6] + 1) % 3
+    assert accuracy(BrightestChannel(), images, wrong, batch_size=7) == pytest.approx(0.8)
+
+
+def test_bad_input_is_refused(images):
+    with pytest.raises(InputError, match="float32"):
+        predict(BrightestChannel(), images.double())
+    with pytest.raises(InputError, match="batch_size"):
+        predict(BrightestChannel(), images, batch_size=0)
+    with pytest.raises(InputError, match="30 images but labels"):
+        accuracy(BrightestChannel(), images, np.zeros(29, dtype=np.int64))

@@ -1,0 +1,18 @@
+import pytest
+from control_toys import World
+
+from superstar.control import algorithm, env, observation, thresholds
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    """The toy world in place of actions and measures."""
+    toy = World()
+    monkeypatch.setattr(observation, "state_features", toy.state_features)
+    for module in (algorithm, env, thresholds):
+        monkeypatch.setattr(module, "apply_action", toy.apply_action)
+    for module in (algorithm, env):
+        monkeypatch.setattr(module, "wasserstein_distance", toy.wasserstein_distance)
+    monkeypatch.setattr(thresholds, "points_distance", toy.points_distance)
+    monkeypatch.setattr(env, "ssim", toy.ssim)
+    return toy

@@ -1,0 +1,94 @@
+"""A toy world where every figure can be worked out by hand, and synthetic photographs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass
+class World:
+    """Stand-ins for actions and measures: only the mean level of the images counts.
+
+    An action multiplies the images by its factor; the distance is 100 times the mean level; the
+    similarity is 1 minus the change of the level; the state is the level three times.
+    """
+
+    factors: dict[str, float] = field(
+        default_factory=lambda: {
+            "nop": 1.0,
+            "bilateral": 0.999,
+            "wavelet_bayes": 0.97,
+            "wavelet_visu": 0.95,
+            "clahe_2_1": 0.5,
+            "clahe_2_2": 1.1,
+        }
+    )
+    applied: list[str] = field(default_factory=list)
+    measured: int = 0
+
+    def apply_action(self, images: Tensor, name: str, denoiser: object = None) -> Tensor:
+        self.applied.append(name)
+        return (images * self.factors[name]).clamp(0, 1)
+
+    def wasserstein_distance(self, reference: object, images: Tensor, projection: object) -> float:
+        self.measured += 1
+        return 100 * float(images.double().mean())
+
+    def projection(self, images: Tensor) -> Tensor:
+        return images.mean(dim=(1, 2, 3))[:, None]
+
+    def points_distance(self, reference: object, points: Tensor) -> float:
+        return 100 * float(points.double().mean())
+
+    def ssim(self, first: Tensor, second: Tensor, data_range: float) -> float:
+        return 1 - abs(float(first.double().mean() - second.double().mean()))
+
+    def state_features(self, images: Tensor) -> Tensor:
+        return images.mean(dim=(1, 2, 3))[:, None].expand(-1, 3)
+
+
+def level(value: float, count: int = 2, side: int = 16) -> Tensor:
+    return torch.full((count, 3, side, side), value)
+
+
+def photographs(count: int, height: int = 24, width: int = 24, seed: int = 0) -> Tensor:
+    """Shaded blobs with edges on a slope, 8-bit levels: no two alike."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0 : 1 : height * 1j, 0 : 1 : width * 1j]
+    images = []
+    for _ in range(count):
+        channels = []
+        angle, offset = rng.uniform(0, 2 * np.pi), rng.uniform(0.2, 0.6)
+        shade = offset + 0.3 * (np.cos(angle) * x + np.sin(angle) * y)
+        centre, radius = rng.uniform(0.2, 0.8, 2), rng.uniform(0.1, 0.4)
+        disc = (x - centre[0]) ** 2 + (y - centre[1]) ** 2 < radius**2
+        texture = 0.05 * np.sin(rng.uniform(5, 60) * x + rng.uniform(5, 60) * y)
+        for tint in rng.uniform(0.7, 1.2, 3):
+            channels.append(tint * shade + rng.uniform(-0.3, 0.3) * disc + texture)
+        images.append(channels)
+    stacked = np.clip(np.asarray(images), 0, 1)
+    return torch.from_numpy(np.round(stacked * 255) / 255).float()
+
+
+def noisy(images: Tensor, amplitude: float = 0.3, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    noise = torch.rand(images.shape, generator=generator) * 2 - 1
+    return (images + amplitude * noise).clamp(0, 1)
+
+
+class Lazy(Sequence[Tensor]):
+    """Batches that are made when asked for."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.values = values
+        self.loads = 0
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __getitem__(self, index):
+        self.loads += 1
+        return level(self.values[index])

@@ -1,0 +1,241 @@
+import gymnasium
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from control_toys import World, level
+from gymnasium import spaces
+from numpy.testing import assert_allclose
+from safetensors.torch import load_file, save_file
+
+from superstar.control import (
+    Actor,
+    Critic,
+    ShiftEnv,
+    evaluate_policy,
+    load_actor,
+    save_actor,
+    train_actor_critic,
+)
+from superstar.control.actor_critic import _returns, always, sampled, uniform
+from superstar.errors import InputError
+
+
+class Signpost(gymnasium.Env):
+    """One step: the action must be the hot coordinate of the observation."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(0, 1, (3,), dtype=np.float32)
+        self.action_space = spaces.Discrete(3)
+        self.wanted = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.wanted = int(self.np_random.integers(3))
+        return np.eye(3, dtype=np.float32)[self.wanted], {}
+
+    def step(self, action):
+        reward = -80.0 if action == self.wanted else -120.0
+        return np.zeros(3, dtype=np.float32), reward, True, False, {}
+
+
+def same(first: torch.nn.Module, second: torch.nn.Module) -> bool:
+    pairs = zip(first.state_dict().values(), second.state_dict().values(), strict=True)
+    return all(torch.equal(a, b) for a, b in pairs)
+
+
+def test_networks_have_the_papers_shape():
+    shapes = {name: tuple(weight.shape) for name, weight in Actor(8).state_dict().items()}
+    assert shapes == {
+        "linear1.weight": (128, 3),
+        "linear1.bias": (128,),
+        "linear2.weight": (256, 128),
+        "linear2.bias": (256,),
+        "linear3.weight": (8, 256),
+        "linear3.bias": (8,),
+    }
+    assert Critic()(torch.zeros(5, 3)).shape == (5,)
+
+
+def test_probabilities_are_the_softmax_of_the_logits():
+    torch.manual_seed(0)
+    actor = Actor(4)
+    state = np.array([1.0, 0.4, 3.0], dtype=np.float32)
+    probabilities = actor.probabilities(state)
+    assert probabilities.sum() == pytest.approx(1)
+    assert_allclose(probabilities, torch.softmax(actor(torch.tensor(state)), 0).detach(), rtol=1e-6)
+    rng = np.random.default_rng(0)
+    drawn = [sampled(actor)(state, rng) for _ in range(4000)]
+    assert_allclose(np.bincount(drawn, minlength=4) / 4000, probabilities, atol=0.03)
+
+
+def test_baseline_policies():
+    rng = np.random.default_rng(0)
+    state = np.zeros(3, dtype=np.float32)
+    drawn = np.bincount([uniform(4)(state, rng) for _ in range(2000)], minlength=4)
+    assert drawn.min() > 420
+    assert {always(2)(state, rng) for _ in range(10)} == {2}
+
+
+def test_returns_are_discounted_sums():
+    assert _returns([-1.0, -2.0, -4.0], 0.5) == [-3.0, -4.0, -4.0]
+    assert _returns([-1.0, -2.0], 0.0) == [-1.0, -2.0]
+
+
+def test_it_learns_which_action_a_state_wants():
+    result = train_actor_critic(
+        Signpost(), episodes=700, learning_rate=1e-3, seed=0, progress=False
+    )
+    for wanted in range(3):
+        probabilities = result.actor.probabilities(np.eye(3, dtype=np.float32)[wanted])
+        assert probabilities[wanted] > 0.8
+    curves = result.curves
+    assert curves["reward"].tail(100).mean() > curves["reward"].head(100).mean() + 10
+    assert curves["entropy"].iloc[0] == pytest.approx(np.log(3), abs=0.05)
+    assert curves["entropy"].tail(100).mean() < 0.5
+    values = result.critic(torch.eye(3)).detach() / 0.01
+    assert_allclose(values, -84, atol=12)  # 10% exploration, and what is left of chance
+
+
+def test_equal_seeds_give_equal_networks_and_leave_global_state_alone():
+    threads = torch.get_num_threads()
+    before = torch.get_rng_state()
+    first, second, other = (
+        train_actor_critic(Signpost(), episodes=20, seed=seed, progress=False) for seed in (3, 3, 4)
+    )
+    assert same(first.actor, second.actor)
+    assert same(first.critic, second.critic)
+    pd.testing.assert_frame_equal(first.curves, second.curves)
+    assert not same(first.actor, other.actor)
+    assert torch.equal(torch.get_rng_state(), before)
+    assert torch.get_num_threads() == threads
+
+
+def test_reward_scale_changes_the_critics_units_not_the_curves():
+    plain, scaled = (
+        train_actor_critic(Signpost(), episodes=1, reward_scale=scale, progress=False)
+        for scale in (1.0, 0.01)
+    )
+    pd.testing.assert_frame_equal(plain.curves, scaled.curves)
+    # Adam's first step has the same size whatever the scale of the gradient.
+    for a, b in zip(plain.actor.parameters(), scaled.actor.parameters(), strict=True):
+        assert torch.allclose(a, b, atol=1e-5)
+
+
+def test_curves_tell_the_story_of_each_episode(world: World):
+    actions = ("nop", "wavelet_bayes", "clahe_2_1")
+    env = ShiftEnv(
+        [level(0.8), level(0.6)],
+        torch.zeros(1, 1),
+        None,
+        actions=actions,
+        ssim_weight=20,
+        ssim_threshold=0.994,
+    )
+    curves = train_actor_critic(env, episodes=30, seed=1, progress=False).curves
+    assert list(curves["episode"]) == list(range(30))
+    assert (curves[list(actions)].sum(axis=1) == curves["length"]).all()
+    assert_allclose(curves["exploration"], [0.9 ** (0.07 * (e + 1)) for e in range(30)])
+    assert curves["distinct_steps"].is_monotonic_increasing
+    assert curves["distinct_steps"].iloc[-1] == env.distinct_steps
+    assert env.steps == curves["length"].sum()
+    ended = curves["clahe_2_1"] > 0
+    assert (curves.loc[ended, "distance_ratio"] <= 0.5 + 1e-6).all()
+    alone = curves[(curves["length"] == 1) & ended]
+    assert len(alone) > 0
+    assert (alone["reward"] == alone["return"]).all()
+
+
+def test_exploration_stops_at_its_floor():
+    curves = train_actor_critic(
+        Signpost(), episodes=5, exploration_base=0.5, exploration_decay=2, progress=False
+    ).curves
+    assert_allclose(curves["exploration"], [0.25, 0.1, 0.1, 0.1, 0.1])
+
+
+def test_evaluation_beside_policies_that_learned_nothing(world: World):
+    env = ShiftEnv(
+        [level(0.8), level(0.6), level(0.4)],
+        torch.zeros(1, 1),
+        None,
+        actions=("nop", "wavelet_bayes", "clahe_2_1"),
+        ssim_weight=0,
+        ssim_threshold=0,
+    )
+    actor = Actor(3)
+    with torch.no_grad():
+        actor.linear3.weight.zero_()
+        actor.linear3.bias.copy_(torch.tensor([0.0, 0.0, 50.0]))
+    table = evaluate_policy(env, actor, [0, 2], seed=5)
+    assert sorted(zip(table["policy"], table["batch"], strict=True)) == [
+        (policy, batch) for policy in ("actor", "nop", "random") for batch in (0, 2)
+    ]
+    learned = table[table["policy"] == "actor"].set_index("batch")
+    assert_allclose(learned.loc[[0, 2], "return"], [-40, -20], rtol=1e-6)
+    assert list(learned["sequence"]) == [["clahe_2_1"], ["clahe_2_1"]]
+    assert_allclose(learned["distance_ratio"], 0.5, rtol=1e-6)
+    idle = table[table["policy"] == "nop"].set_index("batch")
+    assert idle.loc[0, "return"] == pytest.approx(-80 * (1 - 0.9**5) / 0.1, rel=1e-6)
+    assert (idle["distance_ratio"] == 1).all()
+    pd.testing.assert_frame_equal(table, evaluate_policy(env, actor, [0, 2], seed=5))
+    with pytest.raises(InputError, match="actor has 2"):
+        evaluate_policy(env, Actor(2), [0])
+
+
+def test_an_actor_survives_the_disk(tmp_path):
+    actor = Actor(3)
+    path = tmp_path / "actor.safetensors"
+    save_actor(actor, path, ("nop", "bilateral", "clahe_2_1"))
+    loaded, actions = load_actor(path)
+    assert actions == ("nop", "bilateral", "clahe_2_1")
+    assert same(actor, loaded)
+    assert "linear1.weight" in load_file(path)
+    with pytest.raises(InputError, match="2 action names"):
+        save_actor(actor, path, ("nop", "bilateral"))
+
+
+def test_files_that_are_no_actor_are_refused(tmp_path):
+    whole, bad = tmp_path / "actor.safetensors", tmp_path / "bad.safetensors"
+    save_actor(Actor(2), whole, ("nop", "bilateral"))
+    with pytest.raises(InputError, match="no actor at"):
+        load_actor(bad)
+    content = whole.read_bytes()
+    for length in (0, 5, 100, len(content) - 1):
+        bad.write_bytes(content[:length])
+        with pytest.raises(InputError, match=r"bad\.safetensors"):
+            load_actor(bad)
+    save_file({"linear1.weight": torch.zeros(2, 2)}, bad)
+    with pytest.raises(InputError, match="not an actor"):
+        load_actor(bad)
+    for metadata in ({}, {"actions": "5"}, {"actions": "["}, {"actions": '["nop"]'}):
+        save_file(load_file(whole), bad, metadata={"format": "superstar-actor"} | metadata)
+        with pytest.raises(InputError, match="announces"):
+            load_actor(bad)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"episodes": 0}, "episodes"),
+        ({"discount": 1.5}, "discount"),
+        ({"learning_rate": 0.0}, "learning rate"),
+        ({"reward_scale": 0.0}, "reward scale"),
+        ({"exploration_base": 0.0}, "exploration"),
+        ({"exploration_decay": -1.0}, "exploration"),
+        ({"exploration_floor": 2.0}, "exploration"),
+    ],
+)
+def test_bad_arguments_are_refused(changes, message: str):
+    with pytest.raises(InputError, match=message):
+        train_actor_critic(Signpost(), **({"episodes": 1, "progress": False} | changes))
+
+
+def test_other_kinds_of_environments_are_refused():
+    env = Signpost()
+    env.action_space = spaces.Box(0, 1, (2,))
+    with pytest.raises(InputError, match="action space"):
+        train_actor_critic(env, episodes=1, progress=False)
+    env = Signpost()
+    env.observation_space = spaces.Box(0, 1, (4,))
+    with pytest.raises(InputError, match="observations"):
+        train_actor_critic(env, episodes=1, progress=False)

@@ -1,0 +1,234 @@
+import dataclasses
+import json
+import shutil
+
+import numpy as np
+import pytest
+import torch
+from control_toys import noisy, photographs
+from numpy.testing import assert_allclose
+from safetensors.torch import save_file
+from sklearn.tree import DecisionTreeClassifier
+
+from superstar.actions import ACTIONS
+from superstar.actions.dncnn import DnCNN
+from superstar.control import Actor, Supervisor, save_actor, select_transforms
+from superstar.control.actor_critic import sampled
+from superstar.control.supervisor import FILES
+from superstar.errors import InputError
+from superstar.images import stream
+from superstar.measures import Projection
+
+
+def supervisor(actions=ACTIONS, operable: int = 1, **changes) -> Supervisor:
+    torch.manual_seed(0)
+    projection = Projection.create(
+        "dct", n=24 * 32, m=40, seed=3, mean=(0.4, 0.5, 0.6), std=(0.2, 0.25, 0.3)
+    )
+    parts = {
+        "actor": Actor(len(actions)),
+        "tree": DecisionTreeClassifier(random_state=0).fit(np.zeros((2, 3)), [operable] * 2),
+        "denoiser": DnCNN(depth=3, width=4) if "dncnn" in actions else None,
+        "validation_points": projection(photographs(10, 24, 32, seed=9)),
+        "projection": projection,
+        "alpha": 0.5,
+        "beta": 0.999,
+        "horizon": 3,
+        "actions": actions,
+        "image_size": (24, 32),
+        "benchmark": "photos",
+    }
+    return Supervisor(**(parts | changes))
+
+
+def shifted() -> torch.Tensor:
+    return noisy(photographs(8, 24, 32), 0.3)
+
+
+def prefer(name: str) -> Actor:
+    actor = Actor(len(ACTIONS))
+    with torch.no_grad():
+        actor.linear3.weight.zero_()
+        actor.linear3.bias.zero_()
+        actor.linear3.bias[ACTIONS.index(name)] = 50
+    return actor
+
+
+def test_recovery_is_algorithm_1_with_the_supervisors_parts():
+    ours = supervisor(actor=prefer("wavelet_bayes"))
+    images = shifted()
+    copy = images.clone()
+    recovery = ours.recover(images, seed=2)
+    selection = select_transforms(
+        images,
+        sampled(ours.actor),
+        reference=ours.validation_points,
+        projection=ours.projection,
+        tree=ours.tree,
+        alpha=0.5,
+        beta=0.999,
+        horizon=3,
+        denoiser=ours.denoiser,
+        rng=stream(2, "recover"),
+    )
+    assert recovery.actions == selection.sequence
+    assert "wavelet_bayes" in recovery.actions
+    assert recovery.distances == selection.distances
+    assert recovery.stopped_by == selection.stop_reason
+    assert recovery.operable
+    assert len(recovery.steps) == len(selection.steps)
+    assert torch.equal(recovery.images, selection.images)
+    assert torch.equal(images, copy)
+
+
+def test_it_abstains_where_it_cannot_help():
+    images = shifted()
+    recovery = supervisor(operable=0).recover(images)
+    assert recovery.actions == ()
+    assert not recovery.operable
+    assert recovery.stopped_by == "inoperable"
+    assert torch.equal(recovery.images, images)
+
+
+@pytest.mark.parametrize("actions", [ACTIONS, ("nop", "wavelet_bayes", "clahe_2_1")])
+def test_a_supervisor_survives_the_disk(tmp_path, actions):
+    ours = supervisor(actions)
+    path = tmp_path / "deep" / "supervisor"
+    ours.save(path)
+    written = {entry.name for entry in path.iterdir()}
+    assert written == (FILES if "dncnn" in actions else FILES - {"denoiser.safetensors"})
+    theirs = Supervisor.load(path)
+    for name in ("alpha", "beta", "horizon", "actions", "image_size", "benchmark"):
+        assert getattr(theirs, name) == getattr(ours, name)
+    assert torch.equal(theirs.validation_points, ours.validation_points)
+    images = shifted()
+    assert_allclose(theirs.projection(images), ours.projection(images))
+    for seed in range(3):
+        first, second = ours.recover(images, seed), theirs.recover(images, seed)
+        assert first.actions == second.actions
+        assert first.distances == second.distances
+        assert torch.equal(first.images, second.images)
+
+
+def test_saving_again_replaces_the_folder_and_leaves_nothing_beside_it(tmp_path):
+    path = tmp_path / "supervisor"
+    supervisor().save(path)
+    supervisor(("nop", "bilateral"), beta=0.9).save(path)
+    assert Supervisor.load(path).beta == 0.9
+    assert not (path / "denoiser.safetensors").exists()
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_failed_save_leaves_the_former_supervisor(tmp_path, monkeypatch: pytest.MonkeyPatch):
+    path = tmp_path / "supervisor"
+    supervisor().save(path)
+
+    def fail(*arguments) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr("superstar.control.supervisor.save_tree", fail)
+    with pytest.raises(OSError, match="disk full"):
+        supervisor(beta=0.9).save(path)
+    assert Supervisor.load(path).beta == 0.999
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_other_peoples_folders_are_not_replaced(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(InputError, match=r"notes\.txt"):
+        supervisor().save(tmp_path)
+    with pytest.raises(InputError, match="is a file"):
+        supervisor().save(tmp_path / "notes.txt")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory):
+    path = tmp_path_factory.mktemp("supervisor") / "whole"
+    supervisor().save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_damaged_folders_are_refused_by_the_files_name(tmp_path, saved, name: str):
+    broken = tmp_path / "broken"
+    shutil.copytree(saved, broken)
+    content = (saved / name).read_bytes()
+    for kept in (content[: len(content) // 2], content[:-3], b"", b"GIF89a"):
+        (broken / name).write_bytes(kept)
+        with pytest.raises(InputError, match=name) as refusal:
+            Supervisor.load(broken)
+        assert "\n" not in str(refusal.value)
+    (broken / name).unlink()
+    with pytest.raises(InputError, match=name):
+        Supervisor.load(broken)
+
+
+def test_parts_of_another_supervisor_are_refused(tmp_path, saved):
+    broken = tmp_path / "broken"
+    shutil.copytree(saved, broken)
+    save_actor(Actor(2), broken / "actor.safetensors", ("nop", "bilateral"))
+    with pytest.raises(InputError, match=r"actor\.safetensors was trained for"):
+        Supervisor.load(broken)
+    shutil.copy(saved / "actor.safetensors", broken)
+    save_file({"other": torch.zeros(2, 2)}, broken / "validation_points.safetensors")
+    with pytest.raises(InputError, match=r"validation_points\.safetensors"):
+        Supervisor.load(broken)
+    save_file({"points": torch.zeros(9, 39)}, broken / "validation_points.safetensors")
+    with pytest.raises(InputError, match=r"validation_points\.safetensors.*another"):
+        Supervisor.load(broken)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("beta", 1.5),
+        ("horizon", 0),
+        ("format", "something"),
+        ("version", 2),
+        ("image_size", [24]),
+        ("image_size", [24, 24]),
+        ("projection", {}),
+        ("projection", {"kind": "unheard-of"}),
+        ("surprise", 1),
+    ],
+)
+def test_foreign_settings_are_refused(tmp_path, saved, key: str, value):
+    broken = tmp_path / "broken"
+    shutil.copytree(saved, broken)
+    spec = json.loads((saved / "supervisor.json").read_text())
+    (broken / "supervisor.json").write_text(json.dumps(spec | {key: value}))
+    with pytest.raises(InputError, match=r"supervisor\.json"):
+        Supervisor.load(broken)
+
+
+def test_a_folder_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(InputError, match="no supervisor at"):
+        Supervisor.load(tmp_path / "nowhere")
+
+
+def test_images_of_another_size_are_refused():
+    ours = supervisor()
+    with pytest.raises(InputError, match="32x24"):
+        ours.recover(photographs(2, 32, 24))
+    with pytest.raises(InputError, match="float32"):
+        ours.recover(shifted().double())
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"beta": 0.0}, "beta"),
+        ({"horizon": 0}, "horizon"),
+        ({"actions": ("nop", "bilateral")}, "8 actions"),
+        ({"denoiser": None}, "denoiser"),
+        ({"validation_points": torch.zeros(40)}, "validation points"),
+        ({"validation_points": torch.zeros(9, 39)}, "validation points"),
+        ({"validation_points": torch.full((9, 40), torch.nan)}, "NaN"),
+        ({"image_size": (8, 96)}, "image size"),
+        ({"image_size": (32, 32)}, "image size"),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(changes, message: str):
+    with pytest.raises(InputError, match=message):
+        dataclasses.replace(supervisor(), **changes)

@@ -1,0 +1,113 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from control_toys import World, level, photographs
+from numpy.testing import assert_allclose
+from sklearn.tree import DecisionTreeClassifier
+
+from superstar.actions import ACTIONS
+from superstar.control import calibrate_beta, select_transforms
+from superstar.control.actor_critic import always
+from superstar.errors import InputError
+from superstar.images import stream
+from superstar.measures import Projection
+
+TOY_ACTIONS = ("nop", "bilateral", "wavelet_bayes", "clahe_2_2")
+WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
+
+
+def calibrate(clean, **changes):
+    arguments = {
+        "reference": torch.zeros(1, 1),
+        "projection": World().projection,
+        "batch_size": 4,
+        "draws": 3,
+        "actions": TOY_ACTIONS,
+    }
+    return calibrate_beta(clean, **(arguments | changes))
+
+
+def test_beta_is_the_smallest_ratio_less_the_margin(world: World):
+    calibration = calibrate(level(0.5, count=8), margin=3.0)
+    assert calibration.beta == pytest.approx(0.97, rel=1e-5)  # no spread in the toy world
+    assert set(calibration.ratios["action"]) == set(TOY_ACTIONS) - {"nop"}
+    assert len(calibration.ratios) == 9
+    means = calibration.ratios.groupby("action")["ratio"].mean()
+    assert_allclose(means[["bilateral", "wavelet_bayes", "clahe_2_2"]], [0.999, 0.97, 1.1], 1e-5)
+
+
+def test_beta_is_at_most_one(world: World):
+    assert calibrate(level(0.5, count=8), actions=("clahe_2_2",)).beta == pytest.approx(1)
+
+
+def test_the_margin_counts_in_spreads_of_the_strongest_action():
+    clean, validation = photographs(40, 16, 16, 1), photographs(30, 16, 16, 2)
+    projection = Projection.create("dct", n=256, m=30, seed=0, mean=(0.45,) * 3, std=(0.25,) * 3)
+    reference = projection(validation)
+    arguments = {
+        "reference": reference,
+        "projection": projection,
+        "batch_size": 20,
+        "draws": 4,
+        "actions": WITHOUT_NETWORK,
+    }
+    calibration = calibrate(clean, margin=2.0, **arguments)
+    ratios = calibration.ratios
+    strongest = ratios.loc[ratios["ratio"].idxmin(), "action"]
+    spread = np.std(ratios.loc[ratios["action"] == strongest, "ratio"], ddof=1)
+    assert calibration.beta == pytest.approx(min(1, ratios["ratio"].min()) - 2 * spread)
+
+    pd.testing.assert_frame_equal(ratios, calibrate(clean, margin=2.0, **arguments).ratios)
+    assert calibrate(clean, seed=1, **arguments).beta != calibration.beta
+
+    # No action passes on clean images: neither on the draws nor on all of them.
+    tree = DecisionTreeClassifier().fit(np.zeros((2, 3)), [1, 1])
+    draw = stream(0, "calibrate_beta", 0).permutation(40)[:20]
+    for images in (clean[torch.from_numpy(draw)], clean):
+        for action in range(len(WITHOUT_NETWORK)):
+            selection = select_transforms(
+                images,
+                always(action),
+                reference=reference,
+                projection=projection,
+                tree=tree,
+                alpha=0.9,
+                beta=calibration.beta,
+                horizon=5,
+                denoiser=None,
+                rng=np.random.default_rng(0),
+                actions=WITHOUT_NETWORK,
+            )
+            assert selection.sequence == ()
+            assert selection.stop_reason in ("beta", "nop")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"batch_size": 0}, "1 to 8"),
+        ({"batch_size": 9}, "1 to 8"),
+        ({"draws": 1}, "draws"),
+        ({"margin": -1.0}, "margin"),
+        ({"actions": ("nop",)}, "other than"),
+        ({"actions": ("dncnn",)}, "denoiser"),
+        ({"clean": torch.zeros(8, 3, 16, 16)}, "distance 0"),
+    ],
+)
+def test_bad_arguments_are_refused(world: World, changes, message: str):
+    arguments = {"clean": level(0.5, count=8)} | changes
+    with pytest.raises(InputError, match=message):
+        calibrate(arguments.pop("clean"), **arguments)
+
+
+def test_a_margin_that_leaves_no_beta_is_refused(world: World):
+    ratios = iter([10.0, 1.0, 10.0, 9.0])
+
+    def erratic(reference, points) -> float:
+        return next(ratios)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("superstar.control.thresholds.points_distance", erratic)
+        with pytest.raises(InputError, match="margin"):
+            calibrate(level(0.5, count=8), draws=2, actions=("bilateral",))

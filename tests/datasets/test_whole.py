@@ -1,0 +1,158 @@
+import numpy as np
+import pandas as pd
+import pytest
+from kedro.io import DatasetError
+
+from superstar.datasets import (
+    CorruptionArraysDataset,
+    CSVDataset,
+    ImageSetDataset,
+    PartitionedImageSets,
+)
+from superstar.images import ImageSet
+
+
+@pytest.fixture
+def images():
+    rng = np.random.default_rng(0)
+    return ImageSet(
+        rng.integers(0, 256, (6, 16, 20, 3), dtype=np.uint8), np.arange(6, dtype=np.int64) % 3
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    return CSVDataset(filepath=str(tmp_path / "deep" / "table.csv"), save_args={"index": False})
+
+
+def test_an_artifact_exists_only_once_it_is_stamped(table):
+    table.save(pd.DataFrame({"a": [1]}))
+    assert table.location.is_file()
+    assert not table.exists()
+    assert table.problem() == "was not finished by a run"
+    table.stamp("made from this")
+    assert table.exists()
+    assert table.fingerprint() == "made from this"
+
+
+def test_saving_again_takes_the_stamp_away(table):
+    table.save(pd.DataFrame({"a": [1]}))
+    table.stamp("x")
+    table.save(pd.DataFrame({"a": [2]}))
+    assert not table.exists()
+
+
+def test_a_truncated_file_is_found_out(table):
+    table.save(pd.DataFrame({"a": range(100)}))
+    table.stamp("x")
+    content = table.location.read_bytes()
+    table.location.write_bytes(content[:50])
+    assert table.problem() == f"is damaged: table.csv has 50 bytes of {len(content)}"
+    assert not table.exists()
+
+
+def test_a_missing_file_is_found_out_though_its_stamp_is_there(table):
+    table.save(pd.DataFrame({"a": [1]}))
+    table.stamp("x")
+    table.location.unlink()
+    assert table.problem() == "is missing"
+
+
+@pytest.mark.parametrize("stamp", ["", "{", "{}", '["x"]'])
+def test_an_unreadable_stamp_is_no_stamp(table, stamp):
+    table.save(pd.DataFrame({"a": [1]}))
+    table.stamp_path.write_text(stamp)
+    assert not table.exists()
+
+
+def test_a_failed_save_leaves_the_earlier_version_and_nothing_beside(table):
+    table.save(pd.DataFrame({"a": [1]}))
+    with pytest.raises(DatasetError):
+        table.save("not a table")
+    assert pd.read_csv(table.location)["a"].tolist() == [1]
+    assert [p.name for p in table.location.parent.iterdir()] == ["table.csv"]
+
+
+def test_a_folder_replaces_the_earlier_one_whole(tmp_path, images):
+    parts = PartitionedImageSets(path=str(tmp_path / "parts"))
+    parts.save({"a/1": images, "a/2": images})
+    parts.save({"b/1": lambda: images})
+    loaded = parts.load()
+    assert list(loaded) == ["b/1"]
+    np.testing.assert_array_equal(loaded["b/1"]().images, images.images)
+
+
+def test_a_folder_that_fails_half_way_is_not_published(tmp_path, images):
+    parts = PartitionedImageSets(path=str(tmp_path / "parts"))
+
+    def fail():
+        raise RuntimeError("no more")
+
+    with pytest.raises(DatasetError, match="no more"):
+        parts.save({"a/1": images, "a/2": fail})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_part_is_found_out(tmp_path, images):
+    parts = PartitionedImageSets(path=str(tmp_path / "parts"))
+    parts.save({"a/1": images, "a/2": images})
+    parts.stamp("x")
+    assert parts.exists()
+    (tmp_path / "parts" / "a" / "2.safetensors").unlink()
+    assert parts.problem() == "is damaged: 2.safetensors is missing"
+
+
+def test_image_sets_round_trip(tmp_path, images):
+    dataset = ImageSetDataset(filepath=str(tmp_path / "set.safetensors"))
+    dataset.save(images)
+    loaded = dataset.load()
+    np.testing.assert_array_equal(loaded.images, images.images)
+    np.testing.assert_array_equal(loaded.labels, images.labels)
+
+
+@pytest.mark.parametrize("content", [b"", b"not safetensors", b"\x00" * 100])
+def test_a_foreign_image_set_is_named(tmp_path, content):
+    path = tmp_path / "set.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(DatasetError, match=r"set\.safetensors is not a whole image set"):
+        ImageSetDataset(filepath=str(path)).load()
+
+
+def test_corruption_arrays_have_the_published_layout(tmp_path, images):
+    dataset = CorruptionArraysDataset(filepath=str(tmp_path / "arrays"))
+    levels = [ImageSet(images.images // np.uint8(level), images.labels) for level in range(1, 6)]
+    dataset.save({"none": lambda: [images], "fog": lambda: levels})
+    published = np.load(tmp_path / "arrays" / "fog.npy")
+    assert published.shape == (30, 16, 20, 3)
+    assert published.dtype == np.uint8
+    np.testing.assert_array_equal(published[6:12], images.images // 2)
+    arrays = dataset.load()
+    assert arrays.shifts == ("fog", "none")
+    np.testing.assert_array_equal(arrays.load("fog", 4).images, images.images // 4)
+    np.testing.assert_array_equal(arrays.load("none", None).images, images.images)
+    np.testing.assert_array_equal(arrays.load("fog", 5).labels, images.labels)
+
+
+def test_corruption_arrays_take_labels_of_all_severities(tmp_path, images):
+    np.save(tmp_path / "fog.npy", np.tile(images.images, (5, 1, 1, 1)))
+    np.save(tmp_path / "labels.npy", np.tile(images.labels, 5))
+    loaded = CorruptionArraysDataset(filepath=str(tmp_path)).load().load("fog", 3)
+    np.testing.assert_array_equal(loaded.labels, images.labels)
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda d: (d / "labels.npy").unlink(), r"labels\.npy does not exist"),
+        (lambda d: np.save(d / "fog.npy", np.zeros((29, 16, 16, 3), np.uint8)), "30 expected|29"),
+        (lambda d: (d / "fog.npy").write_bytes(b"\x93NUMPY"), "not a whole array"),
+        (lambda d: (d / "fog.npy").unlink(), r"no <shift>\.npy"),
+    ],
+)
+def test_damaged_corruption_arrays_are_named(tmp_path, images, damage, message):
+    np.save(tmp_path / "fog.npy", np.tile(images.images, (5, 1, 1, 1)))
+    np.save(tmp_path / "labels.npy", images.labels)
+    damage(tmp_path)
+    dataset = CorruptionArraysDataset(filepath=str(tmp_path))
+    with pytest.raises((DatasetError, ValueError), match=message):
+        dataset.load().load("fog", 1)

@@ -1,0 +1,110 @@
+import warnings
+from pathlib import Path
+
+import cv2
+import numpy as np
+import pandas as pd
+import pytest
+import pywt
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+from skimage import data
+from skimage.filters.rank import entropy
+from skimage.morphology import disk
+from skimage.util import img_as_ubyte
+
+from superstar.errors import InputError
+from superstar.images import from_uint8
+from superstar.measures import state_features
+
+SHARED = Path(__file__).parents[2].parent / "shared"
+
+
+def reference(images):
+    rows = []
+    for image in images.permute(0, 2, 3, 1).numpy():
+        gray = cv2.cvtColor((image * 255).astype(np.uint8), cv2.COLOR_BGR2GRAY) / 255
+        low, (_, _, high) = pywt.dwt2(gray, "bior1.3")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            local = entropy(img_as_ubyte(high), disk(10))
+        rows.append((low.mean(), low.std(), local.mean()))
+    return np.array(rows)
+
+
+@pytest.fixture(scope="module")
+def photo():
+    return from_uint8(data.chelsea()[None, 60:156, 100:228])
+
+
+@pytest.mark.parametrize("size", [(16, 16), (17, 31), (64, 64), (20, 90), (96, 128)])
+def test_equals_opencv_pywavelets_and_scikit_image(photo, size):
+    height, width = size
+    crop = photo[..., :height, :width]
+    generator = torch.Generator().manual_seed(height)
+    noise = torch.rand(crop.shape, generator=generator)
+    flat = torch.zeros_like(crop)
+    half = torch.cat([flat[..., : width // 2], flat[..., width // 2 :] + 1], dim=-1)
+    images = torch.cat([crop, noise, 0.8 * crop + 0.2 * noise, crop**3, flat, flat + 1, half])
+    np.testing.assert_allclose(state_features(images), reference(images), rtol=0, atol=1e-9)
+
+
+@given(st.integers(16, 40), st.integers(16, 40), st.integers(2, 256), st.integers(0, 2**32 - 1))
+@settings(max_examples=15, deadline=None)
+def test_equals_the_references_whatever_the_size_and_the_levels(height, width, levels, seed):
+    rng = np.random.default_rng(seed)
+    images = from_uint8(rng.integers(0, levels, (2, height, width, 3), dtype=np.uint8))
+    np.testing.assert_allclose(state_features(images), reference(images), rtol=0, atol=1e-9)
+
+
+def test_red_and_blue_are_swapped_and_values_truncated():
+    red, blue = torch.zeros(2, 1, 3, 16, 16)
+    red[:, 0], blue[:, 2] = 1, 1
+    brightness = state_features(torch.cat([red, blue]))[:, 0]
+    np.testing.assert_allclose(brightness, [2 * 29 / 255, 2 * 76 / 255], atol=1e-12)
+    almost = torch.full((1, 3, 16, 16), 100.99 / 255)
+    assert state_features(almost)[0, 0] == pytest.approx(2 * 100 / 255)
+
+
+def test_flat_images_have_no_entropy_and_no_deviation():
+    features = state_features(torch.ones(1, 3, 32, 48))
+    np.testing.assert_allclose(features, [[2, 0, 0]], atol=1e-12)
+
+
+def test_an_image_has_the_same_features_alone_and_in_company(photo):
+    batch = torch.cat([photo, photo.flip(2), photo.flip(3)])
+    alone = torch.cat([state_features(image[None]) for image in batch])
+    assert torch.equal(state_features(batch), alone)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the released reference values are absent")
+@pytest.mark.parametrize(
+    ("shift", "degrade"),
+    [
+        ("uniform_noise", lambda x, noise: (x + 0.9 * (2 * noise - 1)).clamp(0, 1)),
+        ("gamma_change", lambda x, noise: x ** (1 / 3)),
+    ],
+)
+def test_agrees_with_the_released_states(shift, degrade):
+    files = sorted((SHARED / "data" / "imagenet_sample").glob("*/*"))[::12]
+    crops = []
+    for file in files:
+        with Image.open(file) as image:
+            resized = image.convert("RGB").resize((256, 256), Image.Resampling.BILINEAR)
+        crops.append(np.asarray(resized)[16:240, 16:240])
+    images = from_uint8(np.stack(crops))
+    noise = torch.rand(images.shape, generator=torch.Generator().manual_seed(0))
+    state = state_features(degrade(images, noise)).mean(0)
+    table = pd.read_csv(SHARED / "reference" / "released_surrogate_states.csv")
+    row = table[(table.benchmark == "imagenet") & (table["shift"] == shift)].iloc[0]
+    expected = row[["brightness_mean", "std_mean", "entropy_mean"]].to_numpy(float)
+    spread = row[["brightness_sd", "std_sd", "entropy_sd"]].to_numpy(float)
+    # Half of the images' own spread: the sample is small and not the authors'.
+    assert (np.abs(state.numpy() - expected) < 0.5 * spread).all()
+
+
+def test_refuses_what_is_not_a_batch_of_images():
+    with pytest.raises(InputError, match="NaN"):
+        state_features(torch.full((1, 3, 16, 16), torch.nan))

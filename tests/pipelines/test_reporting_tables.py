@@ -1,0 +1,122 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from superstar.pipelines.reporting import tables
+
+SHIFTS = [("none", None), ("fog", 1), ("fog", 5)]
+
+
+@pytest.fixture
+def results():
+    rows = []
+    for shift, severity in SHIFTS:
+        for trial in (0, 1):
+            acted = shift == "fog" and (severity == 5 or trial == 0)
+            for classifier, shifted in (("standard", 0.5), ("augmix", 0.7)):
+                rows.append(
+                    {
+                        "controller": "paper",
+                        "shift": shift,
+                        "severity": severity,
+                        "trial": trial,
+                        "classifier": classifier,
+                        "sequence": ["clahe_2_1"] if acted else [],
+                        "stop_reason": "alpha" if acted else "beta",
+                        "accuracy_shifted": shifted,
+                        "accuracy_recovered": shifted + 0.1 * acted,
+                        "images": 10,
+                    }
+                )
+    return pd.DataFrame(rows).astype({"severity": "Int64"})
+
+
+@pytest.fixture
+def gains():
+    rows = [
+        {
+            "controller": "paper",
+            "shift": shift,
+            "severity": severity,
+            "classifier": classifier,
+            "gain": np.repeat([0.0, 1.0], [9, 1]) * (shift == "fog"),
+        }
+        for shift, severity in SHIFTS
+        for classifier in ("standard", "augmix")
+    ]
+    return pd.DataFrame(rows).astype({"severity": "Int64"})
+
+
+@pytest.fixture
+def main(results, gains):
+    return tables.main_table(results, gains, resamples=500, confidence=0.95, seed=0)
+
+
+def test_main_table_averages_over_severities_and_trials(main):
+    assert main.columns[:6].tolist() == [
+        "controller",
+        "shift",
+        "classifier",
+        "shifted",
+        "recovered",
+        "delta",
+    ]
+    fog = main[(main["shift"] == "fog") & (main["classifier"] == "standard")].iloc[0]
+    assert fog["shifted"] == pytest.approx(50)
+    assert fog["delta"] == pytest.approx(10 * 3 / 4)
+    none = main[main["shift"] == "none"]
+    assert none[["delta", "delta_low", "delta_high"]].to_numpy().tolist() == [[0, 0, 0]] * 2
+
+
+def test_the_interval_of_a_mean_has_the_normal_width():
+    values = np.random.default_rng(0).normal(3, 1, 2000)
+    low, high = tables.bootstrap_interval(values, 4000, 0.95, seed=0)
+    assert low < values.mean() < high
+    assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(2000), rel=0.08)
+
+
+def test_severities_become_columns(results):
+    table = tables.severity_table(results)
+    fog = table[table["classifier"] == "augmix"].iloc[0]
+    assert fog["severity_1"] == pytest.approx(5)
+    assert fog["severity_5"] == pytest.approx(10)
+    assert "none" not in set(table["shift"])
+
+
+def test_actions_are_counted_once_a_cell(results):
+    table = tables.action_table(results).set_index("shift")
+    assert table.loc["none", "acted"] == 0
+    assert table.loc["fog", "acted"] == pytest.approx(75)
+    assert table.loc["fog", "stopped_by_alpha"] == pytest.approx(75)
+    assert table.loc["fog", "commonest_sequence"] == "clahe_2_1"
+    stopped = table.filter(like="stopped_by_").sum(axis=1)
+    np.testing.assert_allclose(stopped, 100)
+
+
+def test_markdown_and_latex_say_what_the_table_says(main):
+    markdown = tables.to_markdown(main)
+    assert "| fog" in markdown
+    assert "+7.50 [" in markdown
+    assert markdown.count("| 0.00 ") == 2
+    latex = tables.to_latex(main)
+    assert r"\textcolor{red}{7.50}" in latex
+    assert "50.00 & 57.50" in latex
+    assert latex.count("\\\\") >= 4
+
+
+def test_metrics_name_shift_and_classifier(main, results):
+    metrics = tables.metrics(main, tables.action_table(results))
+    assert metrics["delta.fog.standard"] == pytest.approx(7.5)
+    assert metrics["mean_delta.augmix"] == pytest.approx(7.5)
+    assert metrics["clean_accuracy.standard"] == pytest.approx(50)
+    assert metrics["acted_percent.none"] == 0
+
+
+def test_operability_table_puts_surrogates_before_shifts():
+    surrogates = pd.DataFrame({"surrogate": ["median_blur"], "percent_inoperable": [80.0]})
+    shifts = pd.DataFrame(
+        {"shift": ["fog", "fog"], "severity": [1, 5], "percent_inoperable": [10.0, 30.0]}
+    )
+    table = tables.operability_table(surrogates, shifts)
+    assert table["group"].tolist() == ["surrogate", "benchmark"]
+    assert table["percent_inoperable"].tolist() == [80.0, 20.0]

@@ -1,0 +1,81 @@
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+from kedro.config import OmegaConfigLoader
+
+from superstar.errors import InputError
+from superstar.parameters import Parameters
+
+CONF = Path(__file__).parents[1] / "conf"
+
+
+def load(environment):
+    loader = OmegaConfigLoader(
+        str(CONF),
+        env=environment,
+        base_env="base",
+        default_run_env="local",
+        merge_strategy={"parameters": "soft"},
+    )
+    return loader["parameters"]
+
+
+@pytest.fixture(scope="module")
+def base():
+    return load("local")
+
+
+def set_value(values, path, value):
+    changed = deepcopy(values)
+    *parents, last = path.split(".")
+    section = changed
+    for parent in parents:
+        section = section[parent]
+    section[last] = value
+    return changed
+
+
+@pytest.mark.parametrize("environment", ["local", "test"])
+def test_every_environment_is_valid(environment):
+    assert Parameters.check(load(environment)).seed == 0
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("sed", 1, "unknown parameter 'sed'; did you mean 'seed'?"),
+        (
+            "policy_training.episode",
+            5,
+            "unknown parameter 'policy_training.episode'; "
+            "did you mean 'policy_training.episodes'?",
+        ),
+        ("policy_training.reward.omega", 1, "unknown parameter 'policy_training.reward.omega'"),
+        ("evaluation.severities", [1, 6], "parameter evaluation.severities.1 = 6"),
+        ("evaluation.trials", 0, "parameter evaluation.trials = 0"),
+        ("evaluation.trials", "three", "parameter evaluation.trials = 'three'"),
+        ("benchmark_generation.shifts", ["gausian_noise"], "did you mean 'gaussian_noise'?"),
+        ("benchmark_generation.shifts", [], "parameter benchmark_generation.shifts"),
+        ("benchmark_generation.shifts", ["contrast"], "example_shift 'gaussian_noise'"),
+        ("surrogate_generation.policy.names", ["unifrom_noise"], "did you mean 'uniform_noise'?"),
+        ("severity_calibration.grids", {"median_blur": [1, 2, 3, 4, 5]}, "no grid for"),
+        ("policy_training.beta", 1.5, "parameter policy_training.beta"),
+        ("policy_training.alpha", 0, "parameter policy_training.alpha"),
+        ("distance.projection", "pca", "parameter distance.projection = 'pca'"),
+        ("seed", -1, "parameter seed = -1"),
+        ("benchmark", "../elsewhere", "parameter benchmark = '../elsewhere'"),
+    ],
+)
+def test_a_mistake_is_named_in_one_line(base, path, value, message):
+    with pytest.raises(InputError) as error:
+        Parameters.check(set_value(base, path, value))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_missing_parameter_is_named(base):
+    values = deepcopy(base)
+    del values["evaluation"]["trials"]
+    with pytest.raises(InputError, match=r"parameter evaluation\.trials is missing"):
+        Parameters.check(values)
