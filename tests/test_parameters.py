@@ -48,8 +48,7 @@ def test_every_environment_is_valid(environment):
         (
             "policy_training.episode",
             5,
-            "unknown parameter 'policy_training.episode'; "
-            "did you mean 'policy_training.episodes'?",
+            "unknown parameter 'policy_training.episode'; did you mean 'policy_training.episodes'?",
         ),
         ("policy_training.reward.omega", 1, "unknown parameter 'policy_training.reward.omega'"),
         ("evaluation.severities", [1, 6], "parameter evaluation.severities.1 = 6"),

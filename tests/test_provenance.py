@@ -1,10 +1,8 @@
 from dataclasses import dataclass, field
 
-from superstar.provenance import (
-    artifact_fingerprint,
-    expected_fingerprints,
-    node_fingerprint,
-)
+import pytest
+
+from superstar.provenance import Stamp, node_fingerprint, outdated
 
 
 @dataclass
@@ -14,44 +12,53 @@ class Node:
     outputs: list[str] = field(default_factory=list)
 
 
-CHAIN = [
-    Node("make", ["params:make", "params:execution"], ["made", "table"]),
-    Node("use", ["made", "params:use"], ["used"]),
-]
+MAKE = Node("make", ["params:make", "params:execution"], ["made", "table"])
+USE = Node("use", ["made", "params:use"], ["used"])
+END = Node("end", ["used"], ["report"])
+CHAIN = [MAKE, USE, END]
 PARAMETERS = {"params:make": {"size": 3}, "params:use": 1, "params:execution": {"workers": 2}}
 
 
-def test_equal_parameters_give_equal_fingerprints():
-    again = {"params:use": 1, "params:execution": {"workers": 2}, "params:make": {"size": 3}}
-    assert expected_fingerprints(CHAIN, PARAMETERS) == expected_fingerprints(CHAIN, again)
+@pytest.fixture
+def stamps():
+    """What a whole run leaves."""
+    stamps = {}
+    for node in CHAIN:
+        contents = {name: stamp.content for name, stamp in stamps.items()}
+        made = node_fingerprint(node, PARAMETERS, contents)
+        stamps |= {name: Stamp(made, f"content of {name}") for name in node.outputs}
+    return stamps
 
 
-def test_artifacts_of_one_node_differ():
-    expected = expected_fingerprints(CHAIN, PARAMETERS)
-    assert len(set(expected.values())) == 3
+def test_after_a_whole_run_nothing_is_outdated(stamps):
+    reordered = {"params:use": 1, "params:execution": {"workers": 2}, "params:make": {"size": 3}}
+    assert outdated(CHAIN, PARAMETERS, stamps) == set()
+    assert outdated(CHAIN, reordered, stamps) == set()
 
 
-def test_a_parameter_changes_all_that_follows_from_it():
-    before = expected_fingerprints(CHAIN, PARAMETERS)
-    after = expected_fingerprints(CHAIN, PARAMETERS | {"params:make": {"size": 4}})
-    assert all(before[name] != after[name] for name in before)
+def test_before_any_run_everything_is():
+    assert outdated(CHAIN, PARAMETERS, {}) == {"made", "table", "used", "report"}
 
 
-def test_a_parameter_changes_nothing_that_does_not():
-    before = expected_fingerprints(CHAIN, PARAMETERS)
-    after = expected_fingerprints(CHAIN, PARAMETERS | {"params:use": 2})
-    assert before["made"] == after["made"]
-    assert before["used"] != after["used"]
+def test_a_parameter_outdates_all_that_follows_from_it_and_nothing_else(stamps):
+    assert outdated(CHAIN, PARAMETERS | {"params:use": 2}, stamps) == {"used", "report"}
 
 
-def test_how_a_run_is_executed_changes_nothing():
-    before = expected_fingerprints(CHAIN, PARAMETERS)
-    after = expected_fingerprints(CHAIN, PARAMETERS | {"params:execution": {"workers": 8}})
-    assert before == after
+def test_how_a_run_is_executed_outdates_nothing(stamps):
+    assert outdated(CHAIN, PARAMETERS | {"params:execution": {"workers": 8}}, stamps) == set()
 
 
-def test_expected_fingerprints_are_those_of_a_run():
-    made = node_fingerprint(CHAIN[0], PARAMETERS, {})
-    artifact = artifact_fingerprint(made, "made")
-    used = node_fingerprint(CHAIN[1], PARAMETERS, {"made": artifact})
-    assert expected_fingerprints(CHAIN, PARAMETERS)["used"] == artifact_fingerprint(used, "used")
+def test_a_missing_artifact_outdates_what_is_made_from_it(stamps):
+    del stamps["used"]
+    assert outdated(CHAIN, PARAMETERS, stamps) == {"used", "report"}
+
+
+def test_other_content_outdates_what_was_made_from_the_former(stamps):
+    stamps["made"] = Stamp(stamps["made"].made_from, "content that a changed program gives")
+    assert outdated(CHAIN, PARAMETERS, stamps) == {"used", "report"}
+
+
+def test_equal_content_made_again_keeps_what_was_made_from_it(stamps):
+    made = node_fingerprint(MAKE, PARAMETERS | {"params:make": {"size": 4}}, {})
+    again = stamps | {n: Stamp(made, stamps[n].content) for n in ("made", "table")}
+    assert outdated(CHAIN, PARAMETERS | {"params:make": {"size": 4}}, again) == set()

@@ -5,10 +5,8 @@ What it adds: an unknown environment or pipeline is refused before anything is w
 go on.
 """
 
-import logging
 import os
 import sys
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +25,6 @@ def cli() -> None:
 
 
 def _run(**options: Any) -> Any:
-    _silence()
     try:
         _check_environment(options)
         _check_pipelines(options)
@@ -107,13 +104,3 @@ def _project_root() -> Path:
     from kedro.utils import find_kedro_project
 
     return Path(find_kedro_project(Path.cwd()) or Path.cwd())
-
-
-def _silence() -> None:
-    """Keep third parties' notices about themselves out of a run's log."""
-    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
-    os.environ.setdefault("DO_NOT_TRACK", "true")
-    # kedro_mlflow defines a model class when imported, and mlflow has advice for its author.
-    warnings.filterwarnings("ignore", message=r"[\s\S]*Add type hints to the `predict` method")
-    # kedro_mlflow sets its own level when imported, over that of conf/logging.yml.
-    logging.getLogger("kedro_mlflow").setLevel(logging.WARNING)

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import psutil
@@ -16,12 +16,7 @@ from kedro.pipeline.node import Node
 
 from superstar.datasets.whole import Whole
 from superstar.errors import InputError
-from superstar.provenance import (
-    artifact_fingerprint,
-    expected_fingerprints,
-    is_parameter,
-    node_fingerprint,
-)
+from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +49,9 @@ class InputHook:
 class ProvenanceHook:
     """Stamps every artifact with what it was made from, and tells which can be kept.
 
-    A plain run starts afresh: the stamps of all that it will make are removed first. With
-    `--only-missing-outputs` only artifacts that were made from other parameters lose theirs, so
-    that Kedro runs just the nodes whose outputs are missing.
+    With `--only-missing-outputs` the artifacts that this run's parameters would not give lose
+    their stamps first, so that Kedro, which asks each dataset whether it exists, runs just the
+    nodes whose outputs are missing.
     """
 
     def __init__(self) -> None:
@@ -67,71 +62,83 @@ class ProvenanceHook:
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> None:
-        """Remove stale stamps; warn of inputs made with other parameters."""
+        """Find what is out of date: to make again, or to warn of where it is only read."""
         self._catalog = catalog
-        whole = pipelines["__default__"]
-        names = {name for node in whole.nodes for name in node.inputs if is_parameter(name)}
-        expected = expected_fingerprints(
-            whole.nodes, {name: catalog.load(name) for name in names if name in catalog}
-        )
-        for name, dataset in self._artifacts(pipeline.all_outputs()):
-            stale = dataset.fingerprint() != expected.get(name)
-            if stale or not run_params.get("only_missing_outputs"):
+        nodes = pipelines["__default__"].nodes
+        parameters = {n: catalog.load(n) for node in nodes for n in node.inputs if is_parameter(n)}
+        names = {name for node in nodes for name in node.outputs}
+        stale = outdated(nodes, parameters, self._stamps(names))
+        if run_params.get("only_missing_outputs"):
+            for _, dataset in self._artifacts(stale & pipeline.all_outputs()):
                 dataset.invalidate()
-        for name, dataset in self._artifacts(pipeline.inputs()):
-            if name in expected and dataset.fingerprint() != expected[name]:
-                logger.warning(
-                    "%s was made with other parameters than this run's configuration", name
-                )
+        for name in sorted(stale & pipeline.inputs()):
+            logger.warning("%s was made with other parameters than this run's configuration", name)
 
     @hook_impl
-    def before_node_run(self, node: Node, catalog: DataCatalog, inputs: dict[str, Any]) -> None:
-        """Take the fingerprint while the inputs' stamps are at hand."""
-        artifacts = {name: d.fingerprint() for name, d in self._artifacts(node.inputs)}
-        self._made[node.name] = node_fingerprint(node, inputs, artifacts)
+    def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:
+        """Take the fingerprint while the inputs are what the node reads."""
+        contents = {name: stamp.content for name, stamp in self._stamps(node.inputs).items()}
+        self._made[node.name] = node_fingerprint(node, inputs, contents)
 
     @hook_impl
-    def after_dataset_saved(self, dataset_name: str, data: Any, node: Node) -> None:
+    def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
         """Stamp the artifact: from here on it counts as finished."""
-        for name, dataset in self._artifacts([dataset_name]):
-            dataset.stamp(artifact_fingerprint(self._made[node.name], name))
+        for _, dataset in self._artifacts([dataset_name]):
+            dataset.stamp(self._made[node.name])
 
-    def _artifacts(self, names: Any) -> Iterator[tuple[str, Whole]]:
+    def _artifacts(self, names: Iterable[str]) -> Iterator[tuple[str, Whole]]:
         for name in sorted(names):
             dataset = None if is_parameter(name) else self._catalog.get(name)
             if isinstance(dataset, Whole):
                 yield name, dataset
 
+    def _stamps(self, names: Iterable[str]) -> dict[str, Stamp]:
+        return {
+            name: stamp
+            for name, dataset in self._artifacts(names)
+            if dataset.problem() is None and (stamp := dataset.read_stamp()) is not None
+        }
+
 
 class StageHook:
-    """Logs a line for each node, and each stage's time and peak memory to MLflow."""
+    """Logs a line for each node, and each stage's time and peak memory to MLflow.
+
+    A node's time runs from the end of the one before, so that loading and saving (where lazily
+    made sets are made) count, and the stages add up to the run.
+    """
 
     def __init__(self) -> None:
         self._memory = _MemoryWatch()
-        self._started = 0.0
+        self._unsaved: set[str] = set()
+        self._last_end = 0.0
         self._seconds: dict[str, float] = {}
         self._peaks: dict[str, float] = {}
 
     @hook_impl
     def before_pipeline_run(self) -> None:
-        """Begin watching memory."""
+        """Begin the clock, and begin watching memory."""
         self._seconds, self._peaks = {}, {}
+        self._last_end = time.perf_counter()
         self._memory.start()
 
     @hook_impl
     def before_node_run(self, node: Node) -> None:
-        """Begin a node's clock."""
+        """Announce the node."""
         logger.info("%s: %s ...", _stage(node), node.name)
-        self._memory.reset()
-        self._started = time.perf_counter()
+        self._unsaved = set(node.outputs)
 
-    @hook_impl
-    def after_node_run(self, node: Node) -> None:
-        """Stop it."""
-        seconds, peak = time.perf_counter() - self._started, self._memory.peak_gb()
-        stage = _stage(node)
+    @hook_impl(trylast=True)
+    def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
+        """Once all outputs are saved, the node is done."""
+        self._unsaved.discard(dataset_name)
+        if self._unsaved:
+            return
+        now = time.perf_counter()
+        seconds, peak, stage = now - self._last_end, self._memory.peak_gb(), _stage(node)
         self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
         self._peaks[stage] = max(self._peaks.get(stage, 0.0), peak)
+        self._last_end = now
+        self._memory.reset()
         logger.info("%s: %s done in %.1f s, peak memory %.2f GB", stage, node.name, seconds, peak)
 
     @hook_impl(tryfirst=True)
@@ -143,13 +150,15 @@ class StageHook:
         if not self._seconds:
             logger.info("nothing to do: every output is there, made with these parameters")
             return
-        total = sum(self._seconds.values())
-        logger.info("stages took %.0f s; peak memory %.2f GB", total, max(self._peaks.values()))
+        total, peak = sum(self._seconds.values()), max(self._peaks.values())
+        for stage, seconds in self._seconds.items():
+            logger.info("%-22s %6.1f s  %5.2f GB", stage, seconds, self._peaks[stage])
+        logger.info("%-22s %6.1f s  %5.2f GB", "whole run", total, peak)
         if mlflow.active_run() is not None:
             mlflow.log_metrics(
                 {f"stage_seconds.{stage}": s for stage, s in self._seconds.items()}
                 | {f"peak_memory_gb.{stage}": gb for stage, gb in self._peaks.items()}
-                | {"seconds": total, "peak_memory_gb": max(self._peaks.values())}
+                | {"seconds": total, "peak_memory_gb": peak}
             )
 
     @hook_impl

@@ -1,11 +1,11 @@
 """Image patches of the photographs that ship inside scikit-image and scikit-learn.
 
 The protocol of texture classification on Brodatz's album: a patch's label is the photograph it
-was cut from. Each photograph is cut into bands across its longer side, in the order train,
-validation, test, train, with a gap between neighbours, so that no pixel is seen by two splits and
-the two held-out bands, side by side in the middle, look alike. Patches are native pixels: neither
-rescaled nor flipped nor rotated, which keeps the statistics of photographs; training may mirror
-them left to right, a transformation that leaves a photograph plausible.
+was cut from. Each photograph is cut into five bands across its longer side with a gap between
+neighbours, so that no pixel is seen by two splits; training bands stand on both sides of the
+held-out ones, so that what these show is not new. Patches are native pixels: neither rescaled nor
+flipped nor rotated, which keeps the statistics of photographs. Training may mirror them left to
+right, which leaves a photograph plausible; turning or rescaling does not.
 """
 
 from collections.abc import Mapping
@@ -48,8 +48,8 @@ PHOTO_NAMES = tuple(_FILES)
 
 SPLITS = ("train", "validation", "test")
 PHOTO_COUNTS = {"train": 6800, "validation": 2000, "test": 1020}
-HELD_OUT_SHARE = 0.2
-"""Share of a photograph's longer side that the validation band takes; the test band as much."""
+LAYOUT = ("train", "validation", "train", "test", "train")
+"""The split of each band, from left to right or from top to bottom."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def load_photo(name: str) -> NDArray[np.uint8]:
 
 
 def photo_bands(height: int, width: int, size: int, gap: int) -> tuple[Band, ...]:
-    """The bands of a photograph: train, validation, test, train across its longer side.
+    """The bands of a photograph: five of equal extent across its longer side, as in `LAYOUT`.
 
     Args:
         height: of the photograph, in pixels.
@@ -104,29 +104,21 @@ def photo_bands(height: int, width: int, size: int, gap: int) -> tuple[Band, ...
     """
     if gap < 0:
         raise InputError(f"gap must not be negative, but is {gap}")
-    longer = max(height, width)
-    usable = longer - 3 * gap
-    held_out = max(size, round(HELD_OUT_SHARE * usable))
-    training = (usable - 2 * held_out) // 2
-    if training < size or min(height, width) < size:
+    extent = (max(height, width) - (len(LAYOUT) - 1) * gap) // len(LAYOUT)
+    if min(extent, height, width) < size:
         raise InputError(
             f"a photograph of {height}x{width} has no room for bands of {size}x{size} patches "
             f"with gaps of {gap}: choose a smaller size or gap"
         )
-    bands, start = [], 0
-    for split, extent in (
-        ("train", training),
-        ("validation", held_out),
-        ("test", held_out),
-        ("train", training),
-    ):
-        bands.append(
+    starts = [place * (extent + gap) for place in range(len(LAYOUT))]
+    if height > width:
+        return tuple(
             Band(split, start, 0, extent, width)
-            if height > width
-            else Band(split, 0, start, height, extent)
+            for split, start in zip(LAYOUT, starts, strict=True)
         )
-        start += extent + gap
-    return tuple(bands)
+    return tuple(
+        Band(split, 0, start, height, extent) for split, start in zip(LAYOUT, starts, strict=True)
+    )
 
 
 def patch_positions(

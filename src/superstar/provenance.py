@@ -1,19 +1,34 @@
-"""Fingerprints: what an artifact was made from.
+"""What an artifact was made from: which outputs of a run can be kept.
 
-A node's fingerprint covers the version of the package, the node's name, its parameters, and the
-fingerprints of the artifacts it reads; an artifact's, that of the node that wrote it and its own
-name. Equal fingerprints mean equal content, since every node is deterministic.
+A node's fingerprint covers the version of the package, the node's name, the values of its
+parameters and the content of the artifacts it reads. An artifact's stamp holds the fingerprint of
+the node that wrote it and a digest of its own content, so a chain of stamps tells whether what
+lies on disk is what these parameters would give.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from superstar import __version__
 
 # How a run is executed changes its speed, not its results.
 NOT_RESULTS = frozenset({"params:execution"})
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What is recorded of a finished artifact.
+
+    Attributes:
+        made_from: fingerprint of the node that wrote it.
+        content: digest of its content.
+    """
+
+    made_from: str
+    content: str
 
 
 class NodeLike(Protocol):
@@ -33,37 +48,44 @@ class NodeLike(Protocol):
 
 
 def node_fingerprint(
-    node: NodeLike, parameters: Mapping[str, Any], artifacts: Mapping[str, str | None]
+    node: NodeLike, parameters: Mapping[str, Any], contents: Mapping[str, str]
 ) -> str:
-    """Fingerprint of a node, from its parameters' values and its input artifacts' fingerprints."""
+    """Fingerprint of a node from its parameters' values and its input artifacts' digests."""
     made_from = {
-        name: parameters[name] if is_parameter(name) else artifacts.get(name)
+        name: parameters[name] if is_parameter(name) else contents.get(name)
         for name in sorted(set(node.inputs) - NOT_RESULTS)
     }
-    return _digest({"version": __version__, "node": node.name, "inputs": made_from})
+    text = json.dumps(
+        {"version": __version__, "node": node.name, "inputs": made_from},
+        sort_keys=True,
+        default=str,
+    )
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def artifact_fingerprint(node: str, artifact: str) -> str:
-    """Fingerprint of an artifact, from that of the node that wrote it."""
-    return _digest({"node": node, "artifact": artifact})
+def outdated(
+    nodes: Iterable[NodeLike], parameters: Mapping[str, Any], stamps: Mapping[str, Stamp]
+) -> set[str]:
+    """The artifacts that are missing or that these parameters would not give.
 
-
-def expected_fingerprints(
-    nodes: Iterable[NodeLike], parameters: Mapping[str, Any]
-) -> dict[str, str | None]:
-    """The fingerprint every artifact has once all nodes (in order) ran with these parameters."""
-    artifacts: dict[str, str | None] = {}
+    Args:
+        nodes: in an order in which they can run.
+        parameters: values of all parameters that the nodes read.
+        stamps: of the artifacts that are there, whole.
+    """
+    stale: set[str] = set()
+    contents = {name: stamp.content for name, stamp in stamps.items()}
     for node in nodes:
-        made = node_fingerprint(node, parameters, artifacts)
-        artifacts |= {name: artifact_fingerprint(made, name) for name in node.outputs}
-    return artifacts
+        made = node_fingerprint(node, parameters, contents)
+        fed_by_stale = bool(stale & set(node.inputs))
+        stale |= {
+            name
+            for name in node.outputs
+            if fed_by_stale or name not in stamps or stamps[name].made_from != made
+        }
+    return stale
 
 
 def is_parameter(name: str) -> bool:
     """Whether a node's input is a parameter rather than an artifact."""
     return name == "parameters" or name.startswith("params:")
-
-
-def _digest(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]

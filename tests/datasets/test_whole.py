@@ -32,7 +32,16 @@ def test_an_artifact_exists_only_once_it_is_stamped(table):
     assert table.problem() == "was not finished by a run"
     table.stamp("made from this")
     assert table.exists()
-    assert table.fingerprint() == "made from this"
+    assert table.read_stamp().made_from == "made from this"
+
+
+def test_a_stamp_tells_content_apart_and_nothing_else(table, tmp_path):
+    stamps = []
+    for name, values in (("a", [1]), ("a", [1]), ("a", [2])):
+        table.save(pd.DataFrame({name: values}))
+        table.stamp("x")
+        stamps.append(table.read_stamp().content)
+    assert stamps[0] == stamps[1] != stamps[2]
 
 
 def test_saving_again_takes_the_stamp_away(table):

@@ -11,11 +11,11 @@ from superstar.errors import InputError
 
 
 class SmallResNet(nn.Module):
-    """A residual network (He et al., CVPR 2016) of four stages with one basic block each.
+    """A residual network (He et al., CVPR 2016) of three stages with one basic block each.
 
-    A convolution, then blocks of width, 2, 4 and 8 times width, the last three of which halve
-    the resolution; global average pooling makes it fit any size. Normalisation is part of the
-    network: it maps images in [0, 1] to logits.
+    A convolution that halves the resolution, then blocks of width, 2 and 4 times width, the last
+    two of which halve it again; global average pooling makes it fit any size. Normalisation is
+    part of the network: it maps images in [0, 1] to logits.
 
     Args:
         classes: number of classes, at least 2.
@@ -33,7 +33,7 @@ class SmallResNet(nn.Module):
     def __init__(
         self,
         classes: int,
-        width: int = 16,
+        width: int = 32,
         mean: Sequence[float] = (0.45, 0.45, 0.45),
         std: Sequence[float] = (0.25, 0.25, 0.25),
     ) -> None:
@@ -53,9 +53,11 @@ class SmallResNet(nn.Module):
         self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32).view(1, 3, 1, 1))
         self.register_buffer("std", torch.tensor(std, dtype=torch.float32).view(1, 3, 1, 1))
         self.stem = nn.Sequential(
-            nn.Conv2d(3, width, 3, padding=1, bias=False), nn.BatchNorm2d(width), nn.ReLU()
+            nn.Conv2d(3, width, 3, stride=2, padding=1, bias=False),
+            nn.BatchNorm2d(width),
+            nn.ReLU(),
         )
-        widths = [width, width, 2 * width, 4 * width, 8 * width]
+        widths = [width, width, 2 * width, 4 * width]
         self.blocks = nn.Sequential(
             *(
                 _Block(inner, outer, stride=1 if inner == outer else 2)

@@ -13,7 +13,7 @@ from superstar.errors import InputError
 class ClassifierDataset(FileDataset):
     """A classifier: safetensors with its architecture in the header."""
 
-    def _write(self, data: nn.Module) -> None:
+    def _write(self, data: Any) -> None:
         from superstar.classifiers import save_classifier
 
         save_classifier(data, self._filepath)
@@ -28,7 +28,7 @@ class ClassifierDataset(FileDataset):
 class DenoiserDataset(FileDataset):
     """A DnCNN: safetensors with its shape in the header."""
 
-    def _write(self, data: nn.Module) -> None:
+    def _write(self, data: Any) -> None:
         from superstar.actions.dncnn import save_denoiser
 
         save_denoiser(data, self._filepath)
@@ -46,7 +46,7 @@ class ActorDataset(FileDataset):
     Saved and loaded as a pair (actor, names).
     """
 
-    def _write(self, data: tuple[nn.Module, tuple[str, ...]]) -> None:
+    def _write(self, data: tuple[Any, tuple[str, ...]]) -> None:
         from superstar.control.actor_critic import save_actor
 
         save_actor(data[0], self._filepath, data[1])

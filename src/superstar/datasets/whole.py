@@ -1,10 +1,12 @@
 """What every dataset of the project shares: it is published whole, and stamped.
 
 A file or folder is written beside its final place and renamed once it is complete, so a reader
-never sees half of it. A stamp beside it (`.<name>.stamp.json`) records the sizes of its files
-and a fingerprint of what it was made from; an artifact without a valid stamp counts as missing.
+never sees half of it. A stamp beside it (`.<name>.stamp.json`) records the sizes of its files and
+digests of its content and of what it was made from; an artifact without a valid stamp counts as
+missing.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -14,6 +16,7 @@ from typing import Any
 from kedro.io import AbstractDataset
 
 from superstar.errors import InputError
+from superstar.provenance import Stamp
 
 
 class Whole:
@@ -59,30 +62,29 @@ class Whole:
         """Write at the present location; by default what the class beside this mixin does."""
         super().save(data)  # type: ignore[misc]
 
-    def stamp(self, fingerprint: str) -> None:
-        """Record that the artifact is complete, and what it was made from."""
+    def stamp(self, made_from: str) -> None:
+        """Record that the artifact is complete, what it is, and what it was made from."""
+        record = {"made_from": made_from, "content": self._digest(), "files": self._sizes()}
         beside = self.stamp_path.with_name(f".part{self.stamp_path.name}")
-        beside.write_text(json.dumps({"fingerprint": fingerprint, "files": self._sizes()}))
+        beside.write_text(json.dumps(record))
         os.replace(beside, self.stamp_path)
 
     def invalidate(self) -> None:
         """Remove the stamp: the artifact counts as missing from now on."""
         self.stamp_path.unlink(missing_ok=True)
 
-    def fingerprint(self) -> str | None:
-        """What the artifact was made from, or None where it has no readable stamp."""
-        try:
-            return str(json.loads(self.stamp_path.read_text())["fingerprint"])
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
+    def read_stamp(self) -> Stamp | None:
+        """The artifact's stamp, or None where there is no readable one."""
+        record = self._record()
+        return None if record is None else Stamp(record["made_from"], record["content"])
 
     def problem(self) -> str | None:
         """What is wrong with the artifact on disk, in a few words; None if it is whole."""
         if not self.location.exists():
             return "is missing"
-        if self.fingerprint() is None:
+        if (record := self._record()) is None:
             return "was not finished by a run"
-        recorded = json.loads(self.stamp_path.read_text())["files"]
+        recorded = record["files"]
         found = self._sizes()
         for name, size in recorded.items():
             if found.get(name) != size:
@@ -90,10 +92,28 @@ class Whole:
                 return f"is damaged: {Path(name).name} {lost}"
         return None
 
-    def _sizes(self) -> dict[str, int]:
+    def _record(self) -> dict[str, Any] | None:
+        try:
+            record = json.loads(self.stamp_path.read_text())
+            return record if {"made_from", "content", "files"} <= set(record) else None
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def _files(self) -> dict[str, Path]:
         root = self.location
         files = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.is_file())
-        return {p.relative_to(root.parent).as_posix(): p.stat().st_size for p in files}
+        return {path.relative_to(root.parent).as_posix(): path for path in files}
+
+    def _sizes(self) -> dict[str, int]:
+        return {name: path.stat().st_size for name, path in self._files().items()}
+
+    def _digest(self) -> str:
+        digest = hashlib.sha256()
+        for name, path in self._files().items():
+            digest.update(name.encode())
+            with path.open("rb") as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())
+        return digest.hexdigest()[:32]
 
     def _exists(self) -> bool:
         return self.problem() is None

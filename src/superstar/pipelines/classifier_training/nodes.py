@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 from torch import nn
 
-from superstar.classifiers import accuracy, train_augmix, train_standard
+from superstar.classifiers import SmallResNet, accuracy, train_augmix, train_standard
 from superstar.images import ImageSet
 from superstar.parameters import ClassifierTraining, Distance, Execution
 
@@ -36,7 +36,7 @@ def train_standard_classifier(
 
 
 def train_augmix_classifier(
-    standard: nn.Module,
+    standard: SmallResNet,
     train: ImageSet,
     parameters: dict[str, Any],
     execution: dict[str, Any],

@@ -3,16 +3,16 @@
 from typing import Any
 
 import pandas as pd
-from torch import nn
 
 from superstar.actions.denoiser_training import psnr_gains, train_denoiser
+from superstar.actions.dncnn import DnCNN
 from superstar.images import ImageSet
 from superstar.parameters import DenoiserTraining, Execution
 
 
 def train(
     images: ImageSet, parameters: dict[str, Any], execution: dict[str, Any], seed: int
-) -> tuple[nn.Module, pd.DataFrame]:
+) -> tuple[DnCNN, pd.DataFrame]:
     """The denoiser, and its loss by epoch."""
     given, run = DenoiserTraining.model_validate(parameters), Execution.model_validate(execution)
     denoiser, losses = train_denoiser(
@@ -26,7 +26,7 @@ def train(
 
 
 def assess(
-    denoiser: nn.Module, validation: ImageSet, parameters: dict[str, Any], seed: int
+    denoiser: DnCNN, validation: ImageSet, parameters: dict[str, Any], seed: int
 ) -> dict[str, float]:
     """Gain in PSNR (dB) on clean validation images with added noise, for each sigma (of 255)."""
     given = DenoiserTraining.model_validate(parameters)

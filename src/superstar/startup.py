@@ -1,0 +1,17 @@
+"""What Kedro runs before any plugin loads (entry point `kedro.init`): third parties kept quiet."""
+
+import importlib
+import logging
+import os
+import warnings
+
+
+def quiet() -> None:
+    """Keep notices of packages about themselves, and their telemetry, out of a run."""
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")
+    os.environ.setdefault("DO_NOT_TRACK", "true")
+    # kedro_mlflow defines a model class when imported, and mlflow has advice for its author.
+    with warnings.catch_warnings(record=True):
+        importlib.import_module("kedro_mlflow.framework.cli.cli")
+    # Its own level, set on import, would overrule that of conf/logging.yml.
+    logging.getLogger("kedro_mlflow").setLevel(logging.WARNING)

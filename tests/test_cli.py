@@ -1,0 +1,75 @@
+"""Bad input: one clear line, a non-zero exit, nothing written."""
+
+from pathlib import Path
+
+import pytest
+
+
+def snapshot(root: Path) -> dict[str, tuple[int, int]]:
+    """Every artifact with its size and time of change."""
+    return {
+        str(path.relative_to(root)): (path.stat().st_size, path.stat().st_mtime_ns)
+        for path in sorted((root / "data").rglob("*"))
+        if path.is_file()
+    }
+
+
+def refused(project, *arguments):
+    before = snapshot(project.root)
+    outcome = project.kedro("run", *arguments)
+    assert outcome.returncode != 0
+    assert snapshot(project.root) == before
+    errors = [line for line in outcome.stderr.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 1, outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    return errors[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--env", "tset"], "unknown environment 'tset'; did you mean 'test'?"),
+        (["--env", "test", "--pipeline", "evaluatoin"], "did you mean 'evaluation'?"),
+        (["--env", "test", "--pipelines", "reporting,nothing"], "unknown pipeline 'nothing'"),
+        (
+            ["--env", "test", "--params", "policy_training.episode=3"],
+            "did you mean 'policy_training.episodes'?",
+        ),
+        (["--env", "test", "--params", "seed=-1"], "parameter seed = -1"),
+        (["--env", "test", "--params", "evaluation.severities=[1,6]"], "evaluation.severities"),
+    ],
+)
+def test_a_mistake_on_the_command_line(finished_run, arguments, message):
+    assert message in refused(finished_run, *arguments)
+
+
+def test_a_missing_artifact(project_copy):
+    project_copy.data("07_model_output/evaluation_results.parquet").unlink()
+    message = refused(project_copy, "--env", "test", "--pipelines", "reporting")
+    assert "evaluation_results" in message
+    assert "is missing" in message
+    assert "kedro run --pipelines evaluation --env test" in message
+
+
+def test_a_truncated_artifact(project_copy):
+    path = project_copy.data("06_models/classifiers/standard.safetensors")
+    path.write_bytes(path.read_bytes()[:100])
+    message = refused(project_copy, "--env", "test", "--pipelines", "evaluation")
+    assert "is damaged: standard.safetensors has 100 bytes" in message
+    assert "kedro run --pipelines classifier_training" in message
+
+
+def test_an_artifact_damaged_within(project_copy):
+    path = project_copy.data("06_models/classifiers/standard.safetensors")
+    path.write_bytes(b"\xff" * path.stat().st_size)
+    message = refused(project_copy, "--env", "test", "--pipelines", "evaluation")
+    assert "standard.safetensors" in message
+
+
+def test_too_few_images_for_disjoint_batches(project_copy):
+    message = refused(
+        project_copy,
+        *("--env", "test", "--pipelines", "surrogate_generation"),
+        *("--params", "surrogate_generation.policy.training_batches=50"),
+    )
+    assert "training set has 340" in message

@@ -1,0 +1,200 @@
+"""A whole run in environment test, and what it leaves."""
+
+import json
+import shutil
+import signal
+import subprocess
+import time
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from superstar.control import Supervisor
+from superstar.images import from_uint8
+
+RESULT_COLUMNS = [
+    "controller",
+    "shift",
+    "severity",
+    "trial",
+    "classifier",
+    "sequence",
+    "stop_reason",
+    "distance_initial",
+    "distance_final",
+    "accuracy_shifted",
+    "accuracy_recovered",
+    "images",
+]
+
+
+@pytest.fixture(scope="module")
+def results(finished_run):
+    return pd.read_parquet(finished_run.data("07_model_output/evaluation_results.parquet"))
+
+
+def test_results_have_a_row_a_cell_trial_and_classifier(results):
+    assert results.columns.tolist() == RESULT_COLUMNS
+    # Two shifts at two severities and the clean set, two trials, two classifiers.
+    assert len(results) == (2 * 2 + 1) * 2 * 2
+    assert not results.duplicated(["shift", "severity", "trial", "classifier"]).any()
+    assert results.loc[results["shift"] == "none", "severity"].isna().all()
+    accuracies = results[["accuracy_shifted", "accuracy_recovered"]].to_numpy()
+    assert ((accuracies >= 0) & (accuracies <= 1)).all()
+
+
+def test_without_an_action_nothing_changes(results):
+    idle = results[results["sequence"].map(len) == 0]
+    assert len(idle) > 0
+    assert idle["accuracy_shifted"].equals(idle["accuracy_recovered"])
+    assert idle["distance_initial"].equals(idle["distance_final"])
+
+
+def test_every_sequence_brought_the_images_nearer(results):
+    acted = results[results["sequence"].map(len) > 0]
+    assert (acted["distance_final"] < acted["distance_initial"]).all()
+
+
+def test_the_table_follows_from_the_results(finished_run, results):
+    table = pd.read_csv(finished_run.data("08_reporting/main_table.csv"))
+    means = results.groupby(["shift", "classifier"])[["accuracy_shifted", "accuracy_recovered"]]
+    expected = 100 * means.mean()
+    indexed = table.set_index(["shift", "classifier"])
+    np.testing.assert_allclose(
+        indexed.loc[expected.index, ["shifted", "recovered"]], expected, atol=1e-9
+    )
+    np.testing.assert_allclose(table["delta"], table["recovered"] - table["shifted"])
+
+
+def test_figures_are_pictures(finished_run):
+    figures = sorted(finished_run.data("08_reporting/figures").glob("*.png"))
+    assert len(figures) == 8
+    assert all(figure.read_bytes()[:4] == b"\x89PNG" for figure in figures)
+
+
+def test_the_supervisor_loads_from_its_folder(finished_run):
+    supervisor = Supervisor.load(finished_run.data("06_models/supervisor"))
+    clean = np.load(finished_run.data("05_model_input/shifted_sets/none.npy"))
+    recovery = supervisor.recover(from_uint8(clean[:20]))
+    assert recovery.images.shape == (20, 3, 64, 64)
+    assert recovery.actions == ()
+
+
+def test_mlflow_holds_parameters_metrics_and_artifacts(finished_run, monkeypatch):
+    client = mlflow.MlflowClient(f"sqlite:///{finished_run.root / 'mlflow.db'}")
+    (experiment,) = [e for e in client.search_experiments() if e.name == "superstar"]
+    (run,) = client.search_runs([experiment.experiment_id])
+    assert run.info.status == "FINISHED"
+    assert run.data.params["policy_training.episodes"] == "8"
+    table = pd.read_csv(finished_run.data("08_reporting/main_table.csv"))
+    for row in table.itertuples():
+        assert run.data.metrics[f"delta.{row.shift}.{row.classifier}"] == pytest.approx(row.delta)
+    assert run.data.metrics["stage_seconds.policy_training"] > 0
+    assert run.data.metrics["peak_memory_gb"] > 0
+    folders = {item.path for item in client.list_artifacts(run.info.run_id)}
+    assert folders >= {"tables", "figures", "models", "metrics"}
+    models = {item.path for item in client.list_artifacts(run.info.run_id, "models")}
+    assert "models/supervisor" in models
+
+
+def test_nothing_is_left_to_do(finished_run):
+    before = finished_run.table()
+    outcome = finished_run.run("--only-missing-outputs")
+    assert outcome.returncode == 0
+    assert "nothing to do" in outcome.stderr
+    assert finished_run.table() == before
+
+
+def test_each_pipeline_in_turn_gives_the_same_table(project_copy):
+    from superstar.pipeline_registry import PIPELINES
+
+    before = project_copy.table()
+    shutil.rmtree(project_copy.root / "data")
+    for name in PIPELINES:
+        outcome = project_copy.run("--pipeline", name)
+        assert outcome.returncode == 0, outcome.stderr
+    assert project_copy.table() == before
+
+
+def test_two_workers_give_the_same_table(project_copy):
+    before = project_copy.table()
+    outcome = project_copy.run(
+        "--pipelines", "evaluation,reporting", "--params", "execution.workers=2"
+    )
+    assert outcome.returncode == 0, outcome.stderr
+    assert project_copy.table() == before
+
+
+def test_a_killed_run_resumes_to_the_same_table(project_copy):
+    before = project_copy.table()
+    shutil.rmtree(project_copy.root / "data")
+    actor = project_copy.data("06_models/actor.safetensors")
+    process = subprocess.Popen(
+        project_copy.command("run", "--env", "test"),
+        cwd=project_copy.root,
+        env=project_copy.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stderr:
+        if "train_policy ..." in line:
+            break
+    time.sleep(0.3)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stderr.close()
+    assert not actor.with_name(f".{actor.name}.stamp.json").exists()
+    outcome = project_copy.run("--only-missing-outputs")
+    assert outcome.returncode == 0, outcome.stderr
+    assert "train_policy done" in outcome.stderr
+    assert "train_denoiser" not in outcome.stderr
+    assert project_copy.table() == before
+
+
+def test_resuming_with_other_parameters_mixes_nothing(project_copy):
+    outcome = project_copy.run("--only-missing-outputs", "--params", "evaluation.trials=1")
+    assert outcome.returncode == 0, outcome.stderr
+    assert "evaluate done" in outcome.stderr
+    assert "make_tables done" in outcome.stderr
+    assert "train_policy" not in outcome.stderr
+    results = pd.read_parquet(project_copy.data("07_model_output/evaluation_results.parquet"))
+    assert results["trial"].eq(0).all()
+
+
+def test_an_interrupted_run_says_how_to_go_on(project_copy):
+    process = subprocess.Popen(
+        project_copy.command("run", "--env", "test"),
+        cwd=project_copy.root,
+        env=project_copy.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    for line in process.stderr:
+        if "train_standard_classifier ..." in line:
+            break
+    process.send_signal(signal.SIGINT)
+    rest = process.stderr.read()
+    assert process.wait() == 130
+    assert "kedro run --only-missing-outputs" in rest
+    assert "Traceback" not in rest
+
+
+def test_a_run_from_a_subfolder_writes_into_the_project(project_copy):
+    below = project_copy.root / "conf" / "base"
+    shutil.rmtree(project_copy.data("08_reporting/"))
+    outcome = project_copy.kedro("run", "--env", "test", "--pipelines", "reporting", cwd=below)
+    assert outcome.returncode == 0, outcome.stderr
+    assert project_copy.data("08_reporting/main_table.csv").is_file()
+    assert not (below / "mlruns").exists()
+    assert not (below / "mlflow.db").exists()
+
+
+def test_metrics_files_hold_numbers(finished_run):
+    files = list(finished_run.data("08_reporting/metrics").glob("[!.]*.json"))
+    assert len(files) == 5
+    for path in files:
+        values = json.loads(path.read_text())
+        assert values
+        assert all(value is None or np.isfinite(value) for value in values.values())
