@@ -5,7 +5,7 @@ was cut from. Each photograph is cut into five bands across its longer side with
 neighbours, so that no pixel is seen by two splits; training bands stand on both sides of the
 held-out ones, so that what these show is not new. Patches are native pixels: neither rescaled nor
 flipped nor rotated, which keeps the statistics of photographs. Training may mirror them left to
-right, which leaves a photograph plausible; turning or rescaling does not.
+right, which leaves a photograph plausible; turning would not, and rescaling changes the statistics.
 """
 
 from collections.abc import Mapping

@@ -1,0 +1,1 @@
+"""Speed of the core beside named peers: `make bench`."""
