@@ -1,11 +1,12 @@
 PYTHON ?= python3
+BENCHMARK ?= photos
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 KEDRO := $(BIN)/kedro
 
 .DEFAULT_GOAL := help
-.PHONY: help run resume test lint bench viz ui
+.PHONY: help run resume test lint results bench viz ui
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -32,6 +33,11 @@ lint: $(READY) ## style, types and the direction of dependencies
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+results: ## show a run's results in the docs (BENCHMARK=photos)
+	mkdir -p docs/results
+	cp data/08_reporting/$(BENCHMARK)/report.md docs/results/$(BENCHMARK).md
+	cp data/08_reporting/$(BENCHMARK)/main_table.csv docs/results/$(BENCHMARK).csv
 
 bench: $(READY) ## speed and memory beside named peers
 	$(BIN)/python -m benchmarks

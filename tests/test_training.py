@@ -15,7 +15,7 @@ from superstar.training import (
     supports_bfloat16,
 )
 
-SETTINGS = {"epochs": 6, "batch_size": 16, "learning_rate": 0.05}
+SETTINGS = {"epochs": 6, "batch_size": 16, "learning_rate": 0.05, "threads": 1}
 
 
 def new_model():
@@ -78,9 +78,8 @@ def test_number_of_threads_is_fixed_and_restored():
         lambda indices, generator: (points[indices],),
         loss,
         len(points),
-        threads=before + 1,
         untrained_loss=1e9,
-        **SETTINGS,
+        **{**SETTINGS, "threads": before + 1},
     )
     assert set(seen) == {before + 1}
     assert torch.get_num_threads() == before

@@ -110,4 +110,5 @@ def stream(seed: int, *keys: str | int) -> np.random.Generator:
     out as it does within the whole.
     """
     words = [zlib.crc32(key.encode()) if isinstance(key, str) else int(key) for key in keys]
-    return np.random.default_rng([int(seed), *words])
+    # The number of keys comes first, since trailing zeros do not count in a seed sequence.
+    return np.random.default_rng([len(words), int(seed), *words])

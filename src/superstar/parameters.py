@@ -219,7 +219,6 @@ class Reporting(Section):
     confidence: Annotated[float, Field(gt=0, lt=1)]
     curve_window: Count
     example_shift: str
-    example_severity: Severity
 
 
 class Parameters(Section):
@@ -243,11 +242,9 @@ class Parameters(Section):
 
     @model_validator(mode="after")
     def _example_is_evaluated(self) -> "Parameters":
-        shift, severity = self.reporting.example_shift, self.reporting.example_severity
+        shift = self.reporting.example_shift
         if shift not in self.benchmark_generation.shifts:
             raise InputError(f"reporting.example_shift {shift!r} is not among the shifts evaluated")
-        if severity not in self.evaluation.severities:
-            raise InputError(f"reporting.example_severity {severity} is not among the severities")
         return self
 
     @classmethod

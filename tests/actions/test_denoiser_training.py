@@ -10,7 +10,15 @@ from superstar.actions.dncnn import DnCNN
 from superstar.errors import InputError
 from superstar.images import ImageSet, stream
 
-TINY = {"depth": 3, "width": 16, "unshuffle": 1, "crop": 16, "batch_size": 16, "epochs": 20}
+TINY = {
+    "depth": 3,
+    "width": 16,
+    "unshuffle": 1,
+    "crop": 16,
+    "batch_size": 16,
+    "epochs": 20,
+    "threads": 1,
+}
 
 
 def smooth(count=64, size=24, seed=0):

@@ -12,7 +12,7 @@ from superstar.classifiers.training import AUGMIX_GROUP, augment_and_mix, jensen
 from superstar.errors import InputError
 from superstar.images import ImageSet
 
-QUICK = {"epochs": 4, "batch_size": 16}
+QUICK = {"epochs": 4, "batch_size": 16, "threads": 1}
 
 
 def tinted(count=96, classes=3, size=16, seed=0):
@@ -64,7 +64,7 @@ def test_augmix_starts_from_standard_and_leaves_it_alone(standard):
 
 
 def test_augmix_depends_on_the_seed_alone(standard):
-    arguments = {"epochs": 1, "batch_size": 16}
+    arguments = {"epochs": 1, "batch_size": 16, "threads": 1}
     first, again, other = (
         train_augmix(standard[0], tinted(), seed=seed, **arguments)[0] for seed in (1, 1, 2)
     )

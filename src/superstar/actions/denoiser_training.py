@@ -15,18 +15,21 @@ from superstar.training import fit, global_seed, random_windows
 SMALLEST_ERROR = 1 / (12 * 255**2)
 """Mean squared error of rounding to 8 bits; a smaller error counts as this one (59 dB)."""
 
+WARM_UP = 0.1
+"""Share of the training in which the learning rate rises; a longer rise learns nothing in it."""
+
 
 def train_denoiser(
     images: ImageSet,
     *,
-    depth: int = 10,
-    width: int = 64,
+    depth: int = 8,
+    width: int = 48,
     unshuffle: int = 2,
     crop: int = 32,
     largest_sigma: float = 55.0,
-    epochs: int = 60,
-    batch_size: int = 64,
-    learning_rate: float = 1e-3,
+    epochs: int = 24,
+    batch_size: int = 32,
+    learning_rate: float = 4e-3,
     seed: int = 0,
     threads: int = 2,
     device: str | torch.device = "cpu",
@@ -80,6 +83,7 @@ def train_denoiser(
         epochs=epochs,
         batch_size=batch_size,
         learning_rate=learning_rate,
+        warm_up=WARM_UP,
         seed=seed,
         threads=threads,
         device=device,

@@ -58,7 +58,8 @@ def severity_figure(table: pd.DataFrame) -> Figure:
         image = axis.imshow(values[name], cmap="RdBu", vmin=-bound, vmax=bound, aspect="auto")
         for (row, column), value in np.ndenumerate(values[name]):
             colour = "white" if abs(value) > 0.6 * bound else "black"
-            axis.text(column, row, f"{value:+.1f}", ha="center", va="center", color=colour, size=8)
+            text = f"{value:+.1f}" if value else "0"
+            axis.text(column, row, text, ha="center", va="center", color=colour, size=8)
         axis.set_xticks(range(len(columns)), [c.removeprefix("severity_") for c in columns])
         axis.set_yticks(range(len(shifts)), [_title(shift) for shift in shifts])
         axis.set(title=name, xlabel="severity")

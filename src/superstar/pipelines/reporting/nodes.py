@@ -7,21 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from torch import nn
 
 from superstar.actions import ACTIONS
-from superstar.control import Supervisor
+from superstar.actions.dncnn import DnCNN
 from superstar.datasets import CorruptionArrays
 from superstar.images import ImageSet, to_uint8
-from superstar.parameters import Evaluation, Execution, Reporting
-from superstar.pipelines.evaluation.protocol import (
-    Cell,
-    Protocol,
-    apply_sequence,
-    recover_batch,
-    score_sequences,
-)
-from superstar.pipelines.reporting import figures, tables
+from superstar.parameters import Execution, Reporting
+from superstar.pipelines.evaluation.protocol import Protocol, apply_sequence, score_sequences
+from superstar.pipelines.reporting import figures, report, tables
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +47,22 @@ def make_tables(
         actions,
         tables.operability_table(surrogates, shifts),
         tables.metrics(main, actions),
+    )
+
+
+def write_report(
+    benchmark: str,
+    main_table: str,
+    by_severity: pd.DataFrame,
+    actions: pd.DataFrame,
+    operability: pd.DataFrame,
+    severities: pd.DataFrame,
+    *metrics: dict[str, float | None],
+) -> str:
+    """The results of the run on one page."""
+    numbers = {name: value for part in metrics for name, value in part.items()}
+    return report.compose(
+        benchmark, main_table, by_severity, actions, operability, severities, numbers
     )
 
 
@@ -94,38 +105,45 @@ def draw_surrogates(
 
 
 def draw_example(
+    results: pd.DataFrame,
     sets: CorruptionArrays,
-    supervisor: Supervisor,
+    denoiser: DnCNN,
     standard: nn.Module,
     augmix: nn.Module,
     parameters: dict[str, Any],
-    evaluation: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
 ) -> Figure:
-    """Images clean, shifted, and after each action that the supervisor took."""
+    """Images clean, shifted, and after each action of the example shift's longest sequence."""
     given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
-    batch = Evaluation.model_validate(evaluation).batch_size
-    protocol = Protocol("paper", 1, batch, run.batch_size, run.device, seed)
+    protocol = Protocol("paper", 1, run.batch_size, run.batch_size, run.device, seed)
     classifiers = {"standard": standard, "augmix": augmix}
-    cell = Cell(given.example_shift, given.example_severity)
-    clean, shifted = sets.load("none", None), sets.load(cell.shift, cell.severity)
-    actions = recover_batch(cell, shifted, supervisor, protocol, trial=0).actions
+    trials = results[results["shift"] == given.example_shift].reset_index(drop=True)
+    longest = trials.loc[trials["sequence"].map(len).idxmax()]
+    actions, severity = tuple(longest["sequence"]), int(longest["severity"])
     prefixes = [actions[:length] for length in range(len(actions) + 1)]
-    hits = score_sequences(shifted, prefixes, supervisor.denoiser, classifiers, protocol)
-    before = score_sequences(clean, [()], supervisor.denoiser, classifiers, protocol)
+    clean, shifted = sets.load("none", None), sets.load(given.example_shift, severity)
+    hits = score_sequences(shifted, prefixes, denoiser, classifiers, protocol)
+    before = score_sequences(clean, [()], denoiser, classifiers, protocol)
     scores = [before[()], *(hits[prefix] for prefix in prefixes)]
-    rows = np.linspace(0, len(clean) - 1, EXAMPLE_IMAGES, dtype=int)
+    rows = _one_of_each(clean, EXAMPLE_IMAGES)
     pictures = [clean.images[rows]] + [
-        to_uint8(apply_sequence(shifted.batch(rows), prefix, supervisor.denoiser))
-        for prefix in prefixes
+        to_uint8(apply_sequence(shifted.batch(rows), prefix, denoiser)) for prefix in prefixes
     ]
-    name = f"{cell.shift.replace('_', ' ')} {cell.severity}"
+    name = f"{given.example_shift.replace('_', ' ')} {severity}"
     return figures.example_figure(
         list(zip(*pictures, strict=True)),
         ["clean", name, *(f"+ {action}" for action in actions)],
         [{c: 100 * float(hit.mean()) for c, hit in stage.items()} for stage in scores],
     )
+
+
+def _one_of_each(images: ImageSet, count: int) -> NDArray[np.int64]:
+    """Images of so many classes, of each the one on which shifts show best."""
+    classes = np.unique(images.labels)
+    chosen = classes[np.linspace(0, len(classes) - 1, count).astype(int)]
+    spread = images.images.std(axis=(1, 2)).mean(axis=1)
+    return np.array([np.where(images.labels == c, spread, -1).argmax() for c in chosen])
 
 
 def _most_contrast(images: ImageSet) -> int:

@@ -31,6 +31,23 @@ def create_pipeline() -> Pipeline:
                 name="make_tables",
             ),
             node(
+                nodes.write_report,
+                [
+                    "params:benchmark",
+                    "main_table_markdown",
+                    "severity_delta_table",
+                    "action_table",
+                    "operability_table",
+                    "severity_table",
+                    "evaluation_metrics",
+                    "denoiser_metrics",
+                    "operability_metrics",
+                    "policy_metrics",
+                ],
+                "report",
+                name="write_report",
+            ),
+            node(
                 nodes.draw_results,
                 ["main_table", "severity_delta_table", "action_table"],
                 ["delta_figure", "severity_delta_figure", "action_figure"],
@@ -51,12 +68,12 @@ def create_pipeline() -> Pipeline:
             node(
                 nodes.draw_example,
                 [
+                    "evaluation_results",
                     "shifted_sets",
-                    "supervisor",
+                    "denoiser",
                     "classifier_standard",
                     "classifier_augmix",
                     "params:reporting",
-                    "params:evaluation",
                     "params:execution",
                     "params:seed",
                 ],

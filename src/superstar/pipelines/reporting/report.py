@@ -1,0 +1,79 @@
+"""The results of a run as one Markdown page."""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+NUMBERS = {
+    "clean_accuracy.": "accuracy on clean test images, % ({})",
+    "mean_delta.": "mean Δ over shifts, points ({})",
+    "worst_delta.": "worst Δ over shifts, points ({})",
+    "psnr_gain_db.": "denoiser, gain in PSNR on validation images, dB ({})",
+    "operability.auroc": "operability tree, AUROC on held-out surrogate images of all severities",
+    "operability.depth": "operability tree, depth",
+    "policy.distance_ratio.": "final / initial distance on surrogate batches held out ({})",
+    "policy.distinct_steps": "steps of the environment computed in training",
+    "policy.steps": "steps of the environment in training",
+    "threshold.": "threshold of Algorithm 1 ({})",
+}
+
+
+def compose(
+    benchmark: str,
+    main_table: str,
+    by_severity: pd.DataFrame,
+    actions: pd.DataFrame,
+    operability: pd.DataFrame,
+    severities: pd.DataFrame,
+    metrics: Mapping[str, float | None],
+) -> str:
+    """The page: what was recovered, what was done, where it abstained, and what it rests on.
+
+    Args:
+        benchmark: name of the benchmark.
+        main_table: the main table in Markdown.
+        by_severity: Delta by severity.
+        actions: what was done, by shift.
+        operability: % inoperable.
+        severities: strengths of the surrogates.
+        metrics: numbers of the run.
+    """
+    design = severities.pivot(index="surrogate", columns="severity", values="strength")
+    changes = severities.pivot(index="surrogate", columns="severity", values="change")
+    shown = (changes * 100).round(0).astype(int).astype(str) + "%"
+    parts = [
+        f"# Results: {benchmark}",
+        "Written by the reporting pipeline from one run.",
+        "## Recovery",
+        "Accuracy (%) shifted (S), recovered (R) and Δ = R − S in points, means over severities "
+        "and trials; in brackets the bootstrap interval, paired by image.",
+        main_table,
+        "## Δ by severity",
+        _markdown(by_severity.drop(columns="controller").round(2)),
+        "## What it did",
+        "Shares in % of severities and trials: how often it acted, and what ended the sequence.",
+        _markdown(actions.drop(columns="controller").round(0)),
+        "## Where it abstains",
+        "Single images that the operability tree calls inoperable, in %.",
+        _markdown(operability.round(1)),
+        "## What it rests on",
+        "Strengths of the surrogates, with the relative change of the state that each causes.",
+        _markdown((design.astype(str) + " (" + shown + ")").reset_index()),
+        _markdown(pd.DataFrame(_named(metrics), columns=["number", "value"])),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _named(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:
+    rows = []
+    for prefix, text in NUMBERS.items():
+        for name, value in metrics.items():
+            if name == prefix or (prefix.endswith(".") and name.startswith(prefix)):
+                shown = "not defined" if value is None else f"{value:.4g}"
+                rows.append((text.format(name.removeprefix(prefix)), shown))
+    return rows
+
+
+def _markdown(table: pd.DataFrame) -> str:
+    tidy = table.rename(columns=lambda name: str(name).replace("_", " "))
+    return str(tidy.to_markdown(index=False))
