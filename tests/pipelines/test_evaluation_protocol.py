@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from superstar.images import ImageSet
+from superstar.pipelines.evaluation import protocol as subject
+from superstar.pipelines.evaluation.protocol import Cell, Protocol, score_sequences
+
+PROTOCOL = Protocol("paper", trials=3, batch_size=8, network_batch=4, device="cpu", seed=0)
+
+
+class Bright(nn.Module):
+    """Says 1 for an image brighter than middle gray, else 0."""
+
+    def forward(self, images):
+        mean = images.mean((1, 2, 3))
+        return torch.stack([0.5 - mean, mean - 0.5], dim=1)
+
+
+@pytest.fixture
+def images():
+    rng = np.random.default_rng(0)
+    base = rng.integers(20, 236, (11, 1, 1, 1))
+    array = np.clip(base + rng.integers(-20, 20, (11, 16, 16, 3)), 0, 255).astype(np.uint8)
+    return ImageSet(array, (base.ravel() > 127).astype(np.int64))
+
+
+def test_each_image_is_scored_in_its_place(images):
+    hits = score_sequences(images, [()], None, {"bright": Bright()}, PROTOCOL)
+    said = images.images.reshape(11, -1).mean(1) > 127.5
+    np.testing.assert_array_equal(hits[()]["bright"], said == images.labels)
+
+
+def test_scores_do_not_depend_on_the_batches(images):
+    sequences = [(), ("clahe_2_1",), ("wavelet_visu", "clahe_2_2")]
+    by_four = score_sequences(images, sequences, None, {"bright": Bright()}, PROTOCOL)
+    whole = Protocol("paper", 3, 8, network_batch=100, device="cpu", seed=0)
+    at_once = score_sequences(images, sequences, None, {"bright": Bright()}, whole)
+    for sequence in sequences:
+        np.testing.assert_array_equal(by_four[sequence]["bright"], at_once[sequence]["bright"])
+
+
+class Watching:
+    """A supervisor that notes its batches and never acts."""
+
+    def __init__(self):
+        self.seen = []
+
+    def recover(self, images, seed):
+        self.seen.append((images.clone(), seed))
+
+
+def draws(images, cell, trials=2, seed=0):
+    watching = Watching()
+    given = Protocol("paper", trials, 8, 4, "cpu", seed)
+    for trial in range(trials):
+        subject.recover_batch(cell, images, watching, given, trial)
+    return watching.seen
+
+
+def test_trials_draw_batches_of_their_own_without_repeats(images):
+    (first, first_seed), (second, second_seed) = draws(images, Cell("fog", 3))
+    assert first.shape == second.shape == (8, 3, 16, 16)
+    assert not torch.equal(first, second)
+    assert first_seed != second_seed
+    assert len(torch.unique(first.flatten(1), dim=0)) == 8
+
+
+def test_draws_follow_from_seed_and_cell(images):
+    (first, _), _ = draws(images, Cell("fog", 3))
+    (again, _), _ = draws(images, Cell("fog", 3))
+    (other, _), _ = draws(images, Cell("fog", 4))
+    (reseeded, _), _ = draws(images, Cell("fog", 3), seed=1)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert not torch.equal(first, reseeded)
+
+
+def test_a_batch_is_the_whole_set_where_that_is_smaller(images):
+    watching = Watching()
+    subject.recover_batch(Cell("none", None), images.take(slice(0, 5)), watching, PROTOCOL, trial=0)
+    assert watching.seen[0][0].shape[0] == 5
