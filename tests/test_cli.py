@@ -36,7 +36,7 @@ def refused(project, *arguments):
             "did you mean 'policy_training.episodes'?",
         ),
         (["--env", "test", "--params", "seed=-1"], "parameter seed = -1"),
-        (["--env", "test", "--params", "evaluation.severities=[1,6]"], "evaluation.severities"),
+        (["--env", "test", "--params", "evaluation.severities=6"], "evaluation.severities = 6"),
     ],
 )
 def test_a_mistake_on_the_command_line(finished_run, arguments, message):

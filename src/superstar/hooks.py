@@ -39,10 +39,10 @@ class InputHook:
         for name in sorted(pipeline.inputs()):
             dataset = None if is_parameter(name) else catalog.get(name)
             if isinstance(dataset, Whole) and (problem := dataset.problem()):
+                environment = f" --env {run_params['env']}" if run_params.get("env") else ""
                 raise InputError(
                     f"{name} ({dataset.location}) {problem}; "
-                    f"make it with `kedro run --pipelines {_maker(name)}`"
-                    + (f" --env {run_params['env']}" if run_params.get("env") else "")
+                    f"make it with `kedro run --pipelines {_maker(name)}{environment}`"
                 )
 
 
@@ -168,9 +168,9 @@ class StageHook:
 
 
 class _MemoryWatch:
-    """Samples the resident memory of this process and its children."""
+    """Samples the memory of this process and its children; what they share counts once."""
 
-    interval_seconds = 0.5
+    interval_seconds = 1.0
 
     def __init__(self) -> None:
         self._peak = 0
@@ -184,10 +184,10 @@ class _MemoryWatch:
         self._thread.start()
 
     def reset(self) -> None:
-        self._peak = _resident_bytes()
+        self._peak = _used_bytes()
 
     def peak_gb(self) -> float:
-        self._peak = max(self._peak, _resident_bytes())
+        self._peak = max(self._peak, _used_bytes())
         return self._peak / 1e9
 
     def stop(self) -> None:
@@ -197,17 +197,19 @@ class _MemoryWatch:
 
     def _watch(self) -> None:
         while not self._stop.wait(self.interval_seconds):
-            self._peak = max(self._peak, _resident_bytes())
+            self._peak = max(self._peak, _used_bytes())
 
 
-def _resident_bytes() -> int:
+def _used_bytes() -> int:
     this = psutil.Process()
     total = 0
     for process in (this, *this.children(recursive=True)):
         try:
-            total += process.memory_info().rss
-        except psutil.NoSuchProcess:
+            memory = process.memory_full_info()
+        except psutil.Error:
             continue
+        # Proportional set size, where the system tells it.
+        total += getattr(memory, "pss", memory.uss)
     return total
 
 

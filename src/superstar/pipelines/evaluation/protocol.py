@@ -20,6 +20,9 @@ from superstar.measures import state_features
 
 Actions = tuple[str, ...]
 
+# Digits of a distance beyond these depend on the number of threads.
+DIGITS = 9
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -94,8 +97,8 @@ def evaluate_cell(
             "classifier": classifier,
             "sequence": list(recovery.actions),
             "stop_reason": recovery.stopped_by,
-            "distance_initial": recovery.distances[0],
-            "distance_final": recovery.distances[-1],
+            "distance_initial": round(recovery.distances[0], DIGITS),
+            "distance_final": round(recovery.distances[-1], DIGITS),
             "accuracy_shifted": float(hits[()][classifier].mean()),
             "accuracy_recovered": float(hits[recovery.actions][classifier].mean()),
             "images": len(images),
@@ -181,7 +184,7 @@ def _step_columns(step: Any) -> dict[str, Any]:
         "entropy": entropy,
         "operable": step.operable,
         "action": step.action,
-        "distance": step.distance,
+        "distance": round(step.distance, DIGITS),
         "decision": step.decision,
         "reason": step.reason,
     }
