@@ -3,7 +3,9 @@
 import math
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from kedro_datasets._typing import TablePreview
 from kedro_datasets.json import JSONDataset as _JSONDataset
 from kedro_datasets.matplotlib import MatplotlibDataset as _MatplotlibDataset
 from kedro_datasets.pandas import CSVDataset as _CSVDataset
@@ -14,7 +16,12 @@ from superstar.datasets.whole import Whole
 
 
 class ParquetDataset(Whole, _ParquetDataset):
-    """A table in parquet."""
+    """A table in parquet, whose cells may be lists."""
+
+    def preview(self, nrows: int = 5) -> TablePreview:
+        """The first rows for kedro-viz, which takes plain values only."""
+        table = super().preview(nrows)
+        return TablePreview({**table, "data": [[_plain(v) for v in row] for row in table["data"]]})
 
 
 class CSVDataset(Whole, _CSVDataset):
@@ -83,3 +90,9 @@ class CurvesDataset(ParquetDataset):
         client = mlflow.MlflowClient()
         for start in range(0, len(points), 1000):
             client.log_batch(run.info.run_id, metrics=points[start : start + 1000])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return None if value is pd.NA else value

@@ -1,0 +1,71 @@
+import json
+import math
+
+import matplotlib.figure
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+
+from superstar.datasets import CurvesDataset, FigureDataset, MetricsDataset, ParquetDataset
+
+
+@pytest.fixture
+def run(tmp_path):
+    """An MLflow run in a store of its own."""
+    before = mlflow.get_tracking_uri()
+    mlflow.set_tracking_uri(f"sqlite:///{tmp_path / 'mlflow.db'}")
+    experiment = mlflow.create_experiment("test", artifact_location=str(tmp_path / "artifacts"))
+    with mlflow.start_run(experiment_id=experiment) as active:
+        yield active.info.run_id
+    mlflow.set_tracking_uri(before)
+
+
+def test_metrics_are_kept_and_logged(tmp_path, run):
+    values = {"a": 1.5, "undefined": None, "lost": math.nan}
+    dataset = MetricsDataset(filepath=str(tmp_path / "metrics.json"))
+    dataset.save(values)
+    assert dataset.load()["a"] == 1.5
+    assert mlflow.get_run(run).data.metrics == {"a": 1.5}
+
+
+def test_metrics_need_no_run(tmp_path):
+    dataset = MetricsDataset(filepath=str(tmp_path / "metrics.json"))
+    dataset.save({"a": 1.0})
+    assert dataset.load() == {"a": 1.0}
+
+
+def test_curves_become_histories(tmp_path, run):
+    curve = pd.DataFrame({"epoch": [1, 2, 3], "loss": [3.0, 2.0, 1.0], "name": ["x", "y", "z"]})
+    dataset = CurvesDataset(prefix="net", filepath=str(tmp_path / "curve.parquet"))
+    dataset.save(curve)
+    pd.testing.assert_frame_equal(dataset.load(), curve)
+    history = mlflow.MlflowClient().get_metric_history(run, "net.loss")
+    assert [(point.step, point.value) for point in history] == [(1, 3.0), (2, 2.0), (3, 1.0)]
+
+
+def test_previews_hold_plain_values(tmp_path):
+    dataset = ParquetDataset(filepath=str(tmp_path / "table.parquet"))
+    dataset.save(
+        pd.DataFrame(
+            {
+                "sequence": [["dncnn"], []],
+                "gain": [np.zeros(2), np.ones(2)],
+                "severity": pd.array([1, None], dtype="Int64"),
+            }
+        )
+    )
+    preview = dataset.preview(nrows=2)
+    assert json.loads(json.dumps(preview["data"]))[0] == [["dncnn"], [0.0, 0.0], 1]
+    assert preview["columns"] == ["sequence", "gain", "severity"]
+
+
+def test_equal_figures_give_equal_files(tmp_path):
+    digests = set()
+    for name in ("a", "b"):
+        figure = matplotlib.figure.Figure()
+        figure.subplots().plot([1, 2, 3])
+        dataset = FigureDataset(filepath=str(tmp_path / f"{name}.png"))
+        dataset.save(figure)
+        digests.add(dataset.location.read_bytes())
+    assert len(digests) == 1
