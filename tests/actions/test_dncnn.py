@@ -97,9 +97,9 @@ def test_refuses_files_that_are_not_denoisers(trained, tmp_path):
     with pytest.raises(InputError, match="damaged"):
         load_denoiser(path)
     save_file({"weight": torch.zeros(3)}, path)
-    with pytest.raises(InputError, match="not a denoiser"):
+    with pytest.raises(InputError, match="holds no denoiser"):
         load_denoiser(path)
-    metadata = {"format": "superstar-dncnn", "shape": '{"depth": 4}'}
+    metadata = {"format": "superstar-denoiser", "spec": '{"depth": 4}'}
     save_file({"weight": torch.zeros(3)}, path, metadata=metadata)
     with pytest.raises(InputError, match="announces"):
         load_denoiser(path)

@@ -39,31 +39,23 @@ def test_truncated_file(saved, length):
 @pytest.mark.parametrize(
     ("metadata", "message"),
     [
-        (None, "not a classifier"),
-        ({"format": "superstar-dncnn"}, "not a classifier"),
+        (None, "holds no classifier"),
+        ({"format": "superstar-denoiser"}, "holds no classifier"),
         (
-            {"format": "superstar-classifier", "architecture": "small_resnt", "arguments": "{}"},
+            {
+                "format": "superstar-classifier",
+                "spec": '{"architecture": "small_resnt", "arguments": {}}',
+            },
             "did you mean 'small_resnet'",
         ),
-        (
-            {"format": "superstar-classifier", "architecture": "small_resnet", "arguments": "{}"},
-            "does not hold",
-        ),
-        (
-            {
-                "format": "superstar-classifier",
-                "architecture": "small_resnet",
-                "arguments": '{"classes": 3}',
-            },
-            "does not hold",
-        ),
-        (
-            {
-                "format": "superstar-classifier",
-                "architecture": "small_resnet",
-                "arguments": "not JSON",
-            },
-            "does not hold",
+        *(
+            ({"format": "superstar-classifier", "spec": spec}, "does not hold")
+            for spec in (
+                '{"architecture": "small_resnet", "arguments": {}}',
+                '{"architecture": "small_resnet", "arguments": {"classes": 3}}',
+                "{}",
+                "not JSON",
+            )
         ),
     ],
 )

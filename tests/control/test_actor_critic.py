@@ -205,9 +205,15 @@ def test_files_that_are_no_actor_are_refused(tmp_path):
         with pytest.raises(InputError, match=r"bad\.safetensors"):
             load_actor(bad)
     save_file({"linear1.weight": torch.zeros(2, 2)}, bad)
-    with pytest.raises(InputError, match="not an actor"):
+    with pytest.raises(InputError, match="holds no actor"):
         load_actor(bad)
-    for metadata in ({}, {"actions": "5"}, {"actions": "["}, {"actions": '["nop"]'}):
+    for metadata in (
+        {},
+        {"spec": "["},
+        {"spec": "{}"},
+        {"spec": '{"actions": 5}'},
+        {"spec": '{"actions": ["nop"]}'},
+    ):
         save_file(load_file(whole), bad, metadata={"format": "superstar-actor"} | metadata)
         with pytest.raises(InputError, match="announces"):
             load_actor(bad)

@@ -4,15 +4,11 @@ K. Zhang et al., "Beyond a Gaussian Denoiser: Residual Learning of Deep CNN for 
 IEEE TIP 2017; the pixel-unshuffled variant follows FFDNet (Zhang et al., IEEE TIP 2018).
 """
 
-import json
 from copy import deepcopy
 from itertools import pairwise
 from os import PathLike
-from pathlib import Path
 
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.fusion import fuse_conv_bn_eval
@@ -20,8 +16,9 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from superstar.errors import InputError
 from superstar.images import check_images
 from superstar.training import supports_bfloat16
+from superstar.weights import load_weights, save_weights
 
-FORMAT = "superstar-dncnn"
+KIND = "denoiser"
 LAST_LAYER_SCALE = 0.1
 
 
@@ -152,7 +149,7 @@ def denoise(
 
 
 def save_denoiser(model: DnCNN, path: str | PathLike[str]) -> None:
-    """Write the fused denoiser as safetensors, its shape in the file's metadata."""
+    """Write the fused denoiser as safetensors, its shape in the file's header."""
     fused = model.fuse()
     shape = {
         "depth": fused.depth,
@@ -160,8 +157,7 @@ def save_denoiser(model: DnCNN, path: str | PathLike[str]) -> None:
         "unshuffle": fused.unshuffle,
         "channels": fused.channels,
     }
-    weights = {name: tensor.cpu().contiguous() for name, tensor in fused.state_dict().items()}
-    save_file(weights, Path(path), metadata={"format": FORMAT, "shape": json.dumps(shape)})
+    save_weights(fused, path, KIND, shape)
 
 
 def load_denoiser(path: str | PathLike[str]) -> DnCNN:
@@ -170,23 +166,4 @@ def load_denoiser(path: str | PathLike[str]) -> DnCNN:
     Raises:
         InputError: no such file, truncated, or not a denoiser of this package.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"no denoiser at {path}: train one or correct the path")
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise InputError(f"{path} is damaged or not a safetensors file ({error})") from error
-    if metadata.get("format") != FORMAT:
-        raise InputError(f"{path} is not a denoiser saved by this package")
-    if not all(torch.isfinite(tensor).all() for tensor in weights.values()):
-        raise InputError(f"{path} holds NaN or infinite weights: train the denoiser again")
-    try:
-        model = _without_weights(**json.loads(metadata["shape"]))
-        model.load_state_dict(weights, assign=True)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        summary = str(error).splitlines()[0]
-        raise InputError(f"{path} does not hold the denoiser it announces ({summary})") from error
-    return model.eval().requires_grad_(False)
+    return load_weights(path, KIND, lambda shape: _without_weights(**shape))[0]

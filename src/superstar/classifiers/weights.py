@@ -1,16 +1,13 @@
-"""Classifiers on disk: safetensors, with the architecture and its arguments in the metadata."""
+"""Classifiers on disk: safetensors, with the architecture and its arguments in the header."""
 
-import json
 from os import PathLike
-from pathlib import Path
-
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from typing import Any
 
 from superstar.classifiers.resnet import SmallResNet
-from superstar.errors import InputError, unknown_name
+from superstar.errors import unknown_name
+from superstar.weights import load_weights, save_weights
 
-FORMAT = "superstar-classifier"
+KIND = "classifier"
 ARCHITECTURES = {"small_resnet": SmallResNet}
 """Networks by the name that their files carry."""
 
@@ -24,13 +21,8 @@ def save_classifier(classifier: SmallResNet, path: str | PathLike[str]) -> None:
     names = [name for name, kind in ARCHITECTURES.items() if type(classifier) is kind]
     if not names:
         raise unknown_name("architecture", type(classifier).__name__, ARCHITECTURES)
-    weights = {name: value.cpu().contiguous() for name, value in classifier.state_dict().items()}
-    metadata = {
-        "format": FORMAT,
-        "architecture": names[0],
-        "arguments": json.dumps(classifier.arguments),
-    }
-    save_file(weights, Path(path), metadata=metadata)
+    spec = {"architecture": names[0], "arguments": classifier.arguments}
+    save_weights(classifier, path, KIND, spec)
 
 
 def load_classifier(path: str | PathLike[str]) -> SmallResNet:
@@ -39,24 +31,10 @@ def load_classifier(path: str | PathLike[str]) -> SmallResNet:
     Raises:
         InputError: no such file, truncated, or not a classifier of this package.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"no classifier at {path}: train one or correct the path")
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except SafetensorError as error:
-        raise InputError(f"{path} is damaged or not a safetensors file ({error})") from error
-    if metadata.get("format") != FORMAT:
-        raise InputError(f"{path} is not a classifier saved by this package")
-    architecture = metadata.get("architecture")
-    if architecture not in ARCHITECTURES:
-        raise unknown_name(f"architecture in {path}", architecture, ARCHITECTURES)
-    try:
-        classifier = ARCHITECTURES[architecture](**json.loads(metadata["arguments"]))
-        classifier.load_state_dict(weights)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        summary = str(error).splitlines()[0]
-        raise InputError(f"{path} does not hold the network it announces ({summary})") from error
-    return classifier.eval().requires_grad_(False)
+    return load_weights(path, KIND, _build)[0]
+
+
+def _build(spec: dict[str, Any]) -> SmallResNet:
+    if spec["architecture"] not in ARCHITECTURES:
+        raise unknown_name("architecture", spec["architecture"], ARCHITECTURES)
+    return ARCHITECTURES[spec["architecture"]](**spec["arguments"])

@@ -1,12 +1,10 @@
 """Advantage actor-critic: how the policy is learned (paper, appendix E, "Policy Network")."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -16,15 +14,14 @@ import torch
 from gymnasium import spaces
 from numpy.typing import NDArray
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
 
 from superstar.errors import InputError
 from superstar.images import stream
+from superstar.weights import load_weights, save_weights
 
-FORMAT = "superstar-actor"
+ACTOR, CRITIC = "actor", "critic"
 N_FEATURES = 3
 HIDDEN = (128, 256)
 
@@ -304,10 +301,7 @@ def save_actor(actor: Actor, path: str | PathLike[str], actions: Sequence[str]) 
     """
     if len(actions) != actor.n_actions:
         raise InputError(f"{len(actions)} action names for an actor of {actor.n_actions} actions")
-    weights = {name: tensor.contiguous() for name, tensor in actor.state_dict().items()}
-    save_file(
-        weights, Path(path), metadata={"format": FORMAT, "actions": json.dumps(list(actions))}
-    )
+    save_weights(actor, path, ACTOR, {"actions": list(actions)})
 
 
 def load_actor(path: str | PathLike[str]) -> tuple[Actor, tuple[str, ...]]:
@@ -316,25 +310,22 @@ def load_actor(path: str | PathLike[str]) -> tuple[Actor, tuple[str, ...]]:
     Raises:
         InputError: no such file, truncated, or not an actor of this package.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise InputError(f"no actor at {path}: train one or correct the path")
-    try:
-        with safe_open(path, framework="pt") as file:
-            metadata = file.metadata() or {}
-            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is damaged or not a safetensors file ({error})") from error
-    if metadata.get("format") != FORMAT:
-        raise InputError(f"{path} is not an actor saved by this package")
-    try:
-        actions = tuple(str(name) for name in json.loads(metadata["actions"]))
-        actor = Actor(len(actions))
-        actor.load_state_dict(weights)
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        summary = str(error).splitlines()[0]
-        raise InputError(f"{path} does not hold the actor it announces ({summary})") from error
-    return actor.eval(), actions
+    actor, spec = load_weights(path, ACTOR, lambda spec: Actor(len(spec["actions"])))
+    return actor, tuple(str(name) for name in spec["actions"])
+
+
+def save_critic(critic: Critic, path: str | PathLike[str]) -> None:
+    """Write the critic as safetensors."""
+    save_weights(critic, path, CRITIC, {})
+
+
+def load_critic(path: str | PathLike[str]) -> Critic:
+    """Read what `save_critic` wrote: the critic, in eval mode.
+
+    Raises:
+        InputError: no such file, truncated, or not a critic of this package.
+    """
+    return load_weights(path, CRITIC, lambda _: Critic())[0]
 
 
 def _update(

@@ -59,31 +59,18 @@ class ActorDataset(FileDataset):
 
 
 class CriticDataset(FileDataset):
-    """The value network of training: a state dict in safetensors."""
+    """The value network of training: safetensors."""
 
-    def _write(self, data: nn.Module) -> None:
-        from safetensors.torch import save_file
+    def _write(self, data: Any) -> None:
+        from superstar.control.actor_critic import save_critic
 
-        save_file(data.state_dict(), self._filepath)
+        save_critic(data, self._filepath)
 
     def load(self) -> nn.Module:
-        """The network.
+        """The network."""
+        from superstar.control.actor_critic import load_critic
 
-        Raises:
-            InputError: the file is missing, truncated, or holds no critic.
-        """
-        from safetensors import SafetensorError
-        from safetensors.torch import load_file
-
-        from superstar.control.actor_critic import Critic
-
-        require_file(self._filepath, "critic")
-        critic = Critic()
-        try:
-            critic.load_state_dict(load_file(self._filepath))
-        except (SafetensorError, RuntimeError) as error:
-            raise InputError(f"{self._filepath} holds no whole critic ({error})") from error
-        return critic.eval()
+        return load_critic(self._filepath)
 
 
 class TreeDataset(FileDataset):

@@ -114,13 +114,19 @@ def draw_example(
     execution: dict[str, Any],
     seed: int,
 ) -> Figure:
-    """Images clean, shifted, and after each action of the example shift's longest sequence."""
+    """Images clean, shifted, and after each action of the example shift's longest sequence.
+
+    Of equally long ones, that which gained most.
+    """
     given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
     protocol = Protocol("paper", 1, run.batch_size, run.batch_size, run.device, seed)
     classifiers = {"standard": standard, "augmix": augmix}
-    trials = results[results["shift"] == given.example_shift].reset_index(drop=True)
-    longest = trials.loc[trials["sequence"].map(len).idxmax()]
-    actions, severity = tuple(longest["sequence"]), int(longest["severity"])
+    trials = results[results["shift"] == given.example_shift]
+    gain = trials["accuracy_recovered"] - trials["accuracy_shifted"]
+    shown = trials.assign(length=trials["sequence"].map(len), gain=gain).nlargest(
+        1, ["length", "gain"]
+    )
+    actions, severity = tuple(shown["sequence"].iloc[0]), int(shown["severity"].iloc[0])
     prefixes = [actions[:length] for length in range(len(actions) + 1)]
     clean, shifted = sets.load("none", None), sets.load(given.example_shift, severity)
     hits = score_sequences(shifted, prefixes, denoiser, classifiers, protocol)

@@ -1,0 +1,72 @@
+"""Networks on disk: weights in safetensors, what is needed to build the network in the header."""
+
+import json
+from collections.abc import Callable, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import nn
+
+from superstar.errors import InputError
+
+Network = TypeVar("Network", bound=nn.Module)
+
+
+def save_weights(
+    network: nn.Module, path: str | PathLike[str], kind: str, spec: Mapping[str, Any]
+) -> None:
+    """Write a network's weights.
+
+    Args:
+        network: any.
+        path: of the file.
+        kind: what it is, in a word; the file tells it.
+        spec: what `load_weights` hands to `build`, as JSON can hold it.
+    """
+    weights = {name: tensor.cpu().contiguous() for name, tensor in network.state_dict().items()}
+    header = {"format": f"superstar-{kind}", "spec": json.dumps(dict(spec))}
+    save_file(weights, Path(path), metadata=header)
+
+
+def load_weights(
+    path: str | PathLike[str], kind: str, build: Callable[[dict[str, Any]], Network]
+) -> tuple[Network, dict[str, Any]]:
+    """Read what `save_weights` wrote.
+
+    Args:
+        path: of the file.
+        kind: what it must be.
+        build: makes the network, without its weights, from the spec.
+
+    Returns:
+        The network in eval mode, frozen, and the spec.
+
+    Raises:
+        InputError: no such file; a damaged one; one of another kind; weights that are not finite
+            or that do not fit the network.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise InputError(f"no {kind} at {path}: train one or correct the path")
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            weights = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} is damaged or not a safetensors file ({error})") from error
+    if header.get("format") != f"superstar-{kind}":
+        raise InputError(f"{path} holds no {kind} that this package saved")
+    if not all(torch.isfinite(tensor).all() for tensor in weights.values()):
+        raise InputError(f"{path} holds NaN or infinite weights: train the {kind} again")
+    try:
+        spec = json.loads(header["spec"])
+        network = build(spec)
+        network.load_state_dict(weights, assign=True)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        summary = str(error).splitlines()[0]
+        raise InputError(f"{path} does not hold the {kind} it announces ({summary})") from error
+    return network.eval().requires_grad_(False), spec
