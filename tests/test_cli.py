@@ -36,6 +36,9 @@ def refused(project, *arguments):
             "did you mean 'policy_training.episodes'?",
         ),
         (["--env", "test", "--params", "seed=-1"], "parameter seed = -1"),
+        (["--env", "test", "--params", "benchmark=other"], "conf/<environment>/globals.yml"),
+        (["--env", "test", "--nodes", "nope"], "does not contain nodes named ['nope']"),
+        (["--env", "test", "--pipelines", ""], "--pipelines names no pipeline"),
         (["--env", "test", "--params", "evaluation.severities=6"], "evaluation.severities = 6"),
     ],
 )
@@ -64,6 +67,7 @@ def test_an_artifact_damaged_within(project_copy):
     path.write_bytes(b"\xff" * path.stat().st_size)
     message = refused(project_copy, "--env", "test", "--pipelines", "evaluation")
     assert "standard.safetensors" in message
+    assert "its content has changed" in message
 
 
 def test_too_few_images_for_disjoint_batches(project_copy):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from kedro.framework.cli.project import run as kedro_run
 from kedro.framework.project import settings
 
@@ -62,6 +63,9 @@ def _check_pipelines(options: dict[str, Any]) -> None:
         raise InputError("give --pipeline or --pipelines, not both")
     if options.get("pipeline"):
         options["pipelines"], options["pipeline"] = [options["pipeline"]], None
+    source = click.get_current_context().get_parameter_source("pipelines")
+    if source is ParameterSource.COMMANDLINE and not options["pipelines"]:
+        raise InputError("--pipelines names no pipeline")
     for name in options.get("pipelines") or []:
         if name not in (*PIPELINES, "__default__"):
             raise unknown_name("pipeline", name, PIPELINES)
@@ -85,7 +89,20 @@ def _known(error: BaseException) -> str | None:
             link, DatasetError | MissingConfigException | OmegaConfBaseException | YAMLError
         ):
             return " ".join(str(link).split())
+    # What Kedro itself says of names of nodes, tags and runners, and the store of its errors.
+    for link in chain:
+        if type(link).__module__.partition(".")[0] in ("mlflow", "sqlalchemy"):
+            return f"the MLflow store: {str(link).splitlines()[0]}"
+    if _raised_in(error).startswith("kedro."):
+        return " ".join(str(error).split())
     return None
+
+
+def _raised_in(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else str(trace.tb_frame.f_globals.get("__name__", ""))
 
 
 def _fail(message: str, status: int = 1) -> None:

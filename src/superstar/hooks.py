@@ -29,6 +29,10 @@ class InputHook:
         """Check all parameters of the run at once."""
         from superstar.parameters import Parameters
 
+        if "benchmark" in (context._runtime_params or {}):
+            raise InputError(
+                "benchmark names the folders of a run: set it in conf/<environment>/globals.yml"
+            )
         Parameters.check(context.params)
 
     @hook_impl(tryfirst=True)
@@ -38,7 +42,7 @@ class InputHook:
         """Check every artifact that the run reads and does not make."""
         for name in sorted(pipeline.inputs()):
             dataset = None if is_parameter(name) else catalog.get(name)
-            if isinstance(dataset, Whole) and (problem := dataset.problem()):
+            if isinstance(dataset, Whole) and (problem := dataset.problem(thorough=True)):
                 environment = f" --env {run_params['env']}" if run_params.get("env") else ""
                 raise InputError(
                     f"{name} ({dataset.location}) {problem}; "
@@ -67,8 +71,9 @@ class ProvenanceHook:
         nodes = pipelines["__default__"].nodes
         parameters = {n: catalog.load(n) for node in nodes for n in node.inputs if is_parameter(n)}
         names = {name for node in nodes for name in node.outputs}
-        stale = outdated(nodes, parameters, self._stamps(names))
-        if run_params.get("only_missing_outputs"):
+        resuming = bool(run_params.get("only_missing_outputs"))
+        stale = outdated(nodes, parameters, self._stamps(names, thorough=resuming))
+        if resuming:
             for _, dataset in self._artifacts(stale & pipeline.all_outputs()):
                 dataset.invalidate()
         for name in sorted(stale & pipeline.inputs()):
@@ -92,11 +97,11 @@ class ProvenanceHook:
             if isinstance(dataset, Whole):
                 yield name, dataset
 
-    def _stamps(self, names: Iterable[str]) -> dict[str, Stamp]:
+    def _stamps(self, names: Iterable[str], thorough: bool = False) -> dict[str, Stamp]:
         return {
             name: stamp
             for name, dataset in self._artifacts(names)
-            if dataset.problem() is None and (stamp := dataset.read_stamp()) is not None
+            if dataset.problem(thorough) is None and (stamp := dataset.read_stamp()) is not None
         }
 
 

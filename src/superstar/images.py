@@ -33,6 +33,8 @@ def check_images(images: Tensor, name: str = "images") -> Tensor:
     """
     if not isinstance(images, Tensor):
         raise InputError(f"{name} must be a torch.Tensor, not {type(images).__name__}")
+    if images.layout != torch.strided or images.is_meta:
+        raise InputError(f"{name} must be a dense tensor that holds values")
     if images.dtype != torch.float32:
         raise InputError(f"{name} must be float32 with values in [0, 1], not {images.dtype}")
     if images.ndim != 4 or images.shape[1] != 3:

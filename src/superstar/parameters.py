@@ -13,23 +13,37 @@ Fraction = Annotated[float, Field(gt=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
 Severity = Annotated[int, Field(ge=1, le=5)]
-Colour = tuple[float, float, float]
+# Configuration files know lists only, so tuples are made from them.
+Colour = Annotated[tuple[float, float, float], Field(strict=False)]
+Scatter = Annotated[tuple[Positive, Positive, Positive], Field(strict=False)]
+Interval = Annotated[tuple[Positive, Positive], Field(strict=False)]
 Scale = Literal["imagenet", "cifar"]
 
 
 class Section(BaseModel):
     """A group of parameters: nothing unknown, nothing missing, nothing converted silently."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
 class Execution(Section):
     """How to run: no effect on the results but through `threads` in training."""
 
-    device: str
-    workers: Count
-    threads: Count
+    device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")]
+    workers: Annotated[int, Field(ge=1, le=1024)]
+    threads: Annotated[int, Field(ge=1, le=1024)]
     batch_size: Count
+
+    @field_validator("device")
+    @classmethod
+    def _present(cls, device: str) -> str:
+        if device != "cpu":
+            import torch
+
+            index = int(device.partition(":")[2] or 0)
+            if index >= torch.cuda.device_count():
+                raise InputError(f"there is no {device} on this machine")
+        return device
 
 
 class Distance(Section):
@@ -38,7 +52,7 @@ class Distance(Section):
     projection: Literal["dct"]
     dimensions: Count
     mean: Colour
-    std: Colour
+    std: Scatter
 
 
 class DataPreparation(Section):
@@ -56,8 +70,15 @@ class SeverityCalibration(Section):
 
     severities: Literal["preset", "calibrated"]
     images: Count
-    change: tuple[Positive, Positive]
+    change: Interval
     grids: dict[str, list[Positive]]
+
+    @field_validator("change")
+    @classmethod
+    def _low_to_high(cls, change: tuple[float, float]) -> tuple[float, float]:
+        if not change[0] < change[1]:
+            raise InputError("the interval runs from low to high")
+        return change
 
     @field_validator("grids")
     @classmethod
@@ -67,8 +88,8 @@ class SeverityCalibration(Section):
         for name, grid in grids.items():
             if name not in SURROGATES:
                 raise unknown_name("surrogate", name, SURROGATES)
-            if len(set(grid)) < 5:
-                raise InputError(f"{name}: a grid needs at least five strengths")
+            if len(set(grid)) < 5 or len(set(grid)) < len(grid):
+                raise InputError(f"{name}: a grid needs at least five strengths, all different")
         if missing := set(SURROGATES) - set(grids):
             raise InputError(f"no grid for {', '.join(sorted(missing))}")
         return grids
@@ -91,7 +112,7 @@ class PolicySurrogates(Section):
         for name in names:
             if name not in SURROGATES:
                 raise unknown_name("surrogate", name, SURROGATES)
-        return names
+        return _without_repeats(names)
 
 
 class SurrogateGeneration(Section):
@@ -142,7 +163,7 @@ class DenoiserTraining(Section):
     crop: Annotated[int, Field(ge=16)]
     learning_rate: Positive
     largest_sigma: Annotated[float, Field(gt=0, le=255)]
-    assessed_sigmas: list[Annotated[float, Field(gt=0, le=255)]]
+    assessed_sigmas: Annotated[list[Annotated[float, Field(gt=0, le=255)]], Field(min_length=1)]
     assessed_images: Count
 
 
@@ -159,7 +180,7 @@ class Reward(Section):
 
     ssim_weight: Annotated[float, Field(ge=0)]
     ssim_threshold: Annotated[float, Field(ge=0, le=1)]
-    data_range: Positive
+    data_range: Annotated[float, Field(ge=1e-3)]
 
 
 class Exploration(Section):
@@ -201,7 +222,7 @@ class BenchmarkGeneration(Section):
             for part in shift.split("+"):
                 if part not in SHIFTS:
                     raise unknown_name("shift", part, SHIFTS)
-        return shifts
+        return _without_repeats(shifts)
 
 
 class Evaluation(Section):
@@ -210,6 +231,11 @@ class Evaluation(Section):
     severities: Annotated[list[Severity], Field(min_length=1)]
     trials: Count
     batch_size: Annotated[int, Field(ge=2)]
+
+    @field_validator("severities")
+    @classmethod
+    def _different(cls, severities: list[int]) -> list[int]:
+        return _without_repeats(severities)
 
 
 class Reporting(Section):
@@ -225,7 +251,7 @@ class Parameters(Section):
     """All parameters of a run."""
 
     benchmark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
-    seed: Annotated[int, Field(ge=0)]
+    seed: Annotated[int, Field(ge=0, lt=2**31)]
     scale: Scale
     execution: Execution
     distance: Distance
@@ -239,6 +265,25 @@ class Parameters(Section):
     benchmark_generation: BenchmarkGeneration
     evaluation: Evaluation
     reporting: Reporting
+
+    @model_validator(mode="after")
+    def _fit_the_images(self) -> "Parameters":
+        size = self.data_preparation.size
+        for name, value, most in (
+            ("distance.dimensions", self.distance.dimensions, size**2),
+            ("denoiser_training.crop", self.denoiser_training.crop, size),
+            (
+                "classifier_training.standard.shift",
+                self.classifier_training.standard.shift,
+                size - 1,
+            ),
+            ("classifier_training.augmix.shift", self.classifier_training.augmix.shift, size - 1),
+        ):
+            if value > most:
+                raise InputError(
+                    f"{name} = {value}: images of {size}x{size} pixels allow {most} at most"
+                )
+        return self
 
     @model_validator(mode="after")
     def _example_is_evaluated(self) -> "Parameters":
@@ -260,6 +305,13 @@ class Parameters(Section):
             raise InputError(_first_line(error, values)) from None
 
 
+def _without_repeats(values: list[Any]) -> list[Any]:
+    repeated = [value for place, value in enumerate(values) if value in values[:place]]
+    if repeated:
+        raise InputError(f"{repeated[0]!r} is named twice")
+    return values
+
+
 def _first_line(error: ValidationError, values: dict[str, Any]) -> str:
     first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
     path = [str(part) for part in first["loc"]]
@@ -270,6 +322,8 @@ def _first_line(error: ValidationError, values: dict[str, Any]) -> str:
     if first["type"] == "missing":
         return f"parameter {name} is missing"
     message = first["msg"].removeprefix("Value error, ")
+    if not name:
+        return message
     return f"parameter {name} = {first['input']!r}: {message[:1].lower()}{message[1:]}"
 
 

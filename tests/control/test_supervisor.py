@@ -232,3 +232,12 @@ def test_images_of_another_size_are_refused():
 def test_parts_that_do_not_fit_are_refused(changes, message: str):
     with pytest.raises(InputError, match=message):
         dataclasses.replace(supervisor(), **changes)
+
+
+def test_abstaining_hands_out_a_copy():
+    inoperable = supervisor(operable=0)
+    images = torch.full((4, 3, *inoperable.image_size), 0.5)
+    recovery = inoperable.recover(images)
+    assert recovery.actions == ()
+    assert torch.equal(recovery.images, images)
+    assert recovery.images.data_ptr() != images.data_ptr()

@@ -67,7 +67,27 @@ def test_a_missing_file_is_found_out_though_its_stamp_is_there(table):
     assert table.problem() == "is missing"
 
 
-@pytest.mark.parametrize("stamp", ["", "{", "{}", '["x"]'])
+def test_other_content_of_the_same_size_is_found_out(table):
+    table.save(pd.DataFrame({"a": [1]}))
+    table.stamp("x")
+    table.location.write_bytes(b"?" * table.location.stat().st_size)
+    assert table.problem() is None
+    assert table.problem(thorough=True) == (
+        "is damaged: its content has changed since a run wrote it"
+    )
+
+
+@pytest.mark.parametrize(
+    "stamp",
+    [
+        "",
+        "{",
+        "{}",
+        '["made_from", "content", "files"]',
+        '{"made_from": "1", "content": "2", "files": 3}',
+        '{"made_from": "1", "content": "2", "files": {}}',
+    ],
+)
 def test_an_unreadable_stamp_is_no_stamp(table, stamp):
     table.save(pd.DataFrame({"a": [1]}))
     table.stamp_path.write_text(stamp)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+import torch
 from torch import Tensor
 
 from superstar.actions.bilateral import bilateral
@@ -41,8 +42,9 @@ def apply_action(images: Tensor, name: str, denoiser: DnCNN | None = None) -> Te
     """
     if name not in ACTIONS:
         raise unknown_name("action", name, ACTIONS)
+    check_images(images)
     if name == "nop":
-        return check_images(images).clone()
+        return images.detach().clone(memory_format=torch.contiguous_format)
     if name == "dncnn":
         if denoiser is None:
             raise InputError("the action 'dncnn' needs a denoiser: train one or load one")

@@ -153,7 +153,8 @@ class Supervisor:
             actions=self.actions,
         )
         return Recovery(
-            images=selection.images,
+            # Where it abstained these are the caller's own images: never hand out the same memory.
+            images=selection.images if selection.sequence else images.detach().clone(),
             actions=selection.sequence,
             distances=selection.distances,
             operable=selection.operable,
@@ -184,7 +185,7 @@ class Supervisor:
         with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
             fresh = Path(scratch) / "fresh"
             fresh.mkdir()
-            self._write(fresh)
+            self.write_files(fresh)
             former = Path(scratch) / "former"
             replacing = path.is_dir()
             if replacing:
@@ -196,7 +197,8 @@ class Supervisor:
                     former.rename(path)
                 raise
 
-    def _write(self, folder: Path) -> None:
+    def write_files(self, folder: Path) -> None:
+        """Write the supervisor's files into an empty folder; `save` publishes them whole."""
         save_actor(self.actor, folder / ACTOR, self.actions)
         save_tree(self.tree, folder / TREE)
         if self.denoiser is not None:

@@ -116,7 +116,9 @@ class SupervisorDataset(FileDataset):
     """The supervisor's folder, which `superstar.control.Supervisor.load` takes anywhere."""
 
     def _write(self, data: Any) -> None:
-        data.save(Path(self._filepath))
+        folder = Path(self._filepath)
+        folder.mkdir(parents=True)
+        data.write_files(folder)
 
     def load(self) -> Any:
         """The supervisor."""

@@ -78,8 +78,12 @@ class Whole:
         record = self._record()
         return None if record is None else Stamp(record["made_from"], record["content"])
 
-    def problem(self) -> str | None:
-        """What is wrong with the artifact on disk, in a few words; None if it is whole."""
+    def problem(self, thorough: bool = False) -> str | None:
+        """What is wrong with the artifact on disk, in a few words; None if it is whole.
+
+        Args:
+            thorough: compare the content too, not the sizes of files alone.
+        """
         if not self.location.exists():
             return "is missing"
         if (record := self._record()) is None:
@@ -90,14 +94,20 @@ class Whole:
             if found.get(name) != size:
                 lost = "is missing" if name not in found else f"has {found[name]} bytes of {size}"
                 return f"is damaged: {Path(name).name} {lost}"
+        if thorough and self._digest() != record["content"]:
+            return "is damaged: its content has changed since a run wrote it"
         return None
 
     def _record(self) -> dict[str, Any] | None:
         try:
             record = json.loads(self.stamp_path.read_text())
-            return record if {"made_from", "content", "files"} <= set(record) else None
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError):
             return None
+        kinds = {"made_from": str, "content": str, "files": dict}
+        sound = isinstance(record, dict) and all(
+            isinstance(record.get(key), kind) and record[key] for key, kind in kinds.items()
+        )
+        return record if sound else None
 
     def _files(self) -> dict[str, Path]:
         root = self.location

@@ -102,8 +102,9 @@ def ssim(a: Tensor, b: Tensor, data_range: float = 1.0) -> float:
     check_images(b, "the second images")
     if a.shape != b.shape:
         raise InputError(f"SSIM compares like with like, not {tuple(a.shape)} and {tuple(b.shape)}")
-    if not 0 < data_range < float("inf"):
-        raise InputError(f"data_range must be a number above 0, not {data_range}")
+    # Below this the constants vanish in float32, and flat images give 0 / 0.
+    if not 1e-6 <= data_range < float("inf"):
+        raise InputError(f"data_range must be a number of at least 1e-6, not {data_range}")
     first, second = (x.detach().cpu().flatten(0, 1).contiguous().numpy() for x in (a, b))
     c1, c2 = (K1 * data_range) ** 2, (K2 * data_range) ** 2
     return float(_plane_means(first, second, _KERNEL, c1, c2).mean())
