@@ -19,11 +19,11 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-run: $(READY) ## the whole pipeline on the embedded photographs (ENV=name for another environment)
-	$(KEDRO) run $(if $(ENV),--env $(ENV))
+run: $(READY) ## the whole pipeline on the embedded photographs (ENV=name, ARGS="--params ...")
+	$(KEDRO) run $(if $(ENV),--env $(ENV)) $(ARGS)
 
 resume: $(READY) ## go on with an interrupted run from its last finished stage
-	$(KEDRO) run --only-missing-outputs $(if $(ENV),--env $(ENV))
+	$(KEDRO) run --only-missing-outputs $(if $(ENV),--env $(ENV)) $(ARGS)
 
 test: $(READY) ## all tests
 	$(BIN)/pytest
@@ -38,8 +38,10 @@ results: ## show a run's results in the docs (BENCHMARK=photos)
 	mkdir -p docs/results
 	cp data/08_reporting/$(BENCHMARK)/report.md docs/results/$(BENCHMARK).md
 	cp data/08_reporting/$(BENCHMARK)/main_table.csv docs/results/$(BENCHMARK).csv
+	mkdir -p docs/figures
+	cp data/08_reporting/$(BENCHMARK)/figures/example.png data/08_reporting/$(BENCHMARK)/figures/actions.png docs/figures/
 
-bench: $(READY) ## speed and memory beside named peers
+bench: $(READY) ## speed of the core beside named peers
 	$(BIN)/python -m benchmarks
 
 viz: $(READY) ## the pipelines in kedro-viz

@@ -16,7 +16,11 @@ MAKE = Node("make", ["params:make", "params:execution"], ["made", "table"])
 USE = Node("use", ["made", "params:use"], ["used"])
 END = Node("end", ["used"], ["report"])
 CHAIN = [MAKE, USE, END]
-PARAMETERS = {"params:make": {"size": 3}, "params:use": 1, "params:execution": {"workers": 2}}
+PARAMETERS = {
+    "params:make": {"size": 3},
+    "params:use": 1,
+    "params:execution": {"workers": 2, "threads": 2},
+}
 
 
 @pytest.fixture
@@ -31,7 +35,7 @@ def stamps():
 
 
 def test_after_a_whole_run_nothing_is_outdated(stamps):
-    reordered = {"params:use": 1, "params:execution": {"workers": 2}, "params:make": {"size": 3}}
+    reordered = dict(reversed(PARAMETERS.items()))
     assert outdated(CHAIN, PARAMETERS, stamps) == set()
     assert outdated(CHAIN, reordered, stamps) == set()
 
@@ -44,8 +48,14 @@ def test_a_parameter_outdates_all_that_follows_from_it_and_nothing_else(stamps):
     assert outdated(CHAIN, PARAMETERS | {"params:use": 2}, stamps) == {"used", "report"}
 
 
-def test_how_a_run_is_executed_outdates_nothing(stamps):
-    assert outdated(CHAIN, PARAMETERS | {"params:execution": {"workers": 8}}, stamps) == set()
+def test_the_number_of_workers_outdates_nothing(stamps):
+    more = PARAMETERS | {"params:execution": {"workers": 8, "threads": 2}}
+    assert outdated(CHAIN, more, stamps) == set()
+
+
+def test_the_number_of_threads_outdates_what_was_trained(stamps):
+    more = PARAMETERS | {"params:execution": {"workers": 2, "threads": 1}}
+    assert {"made", "table"} <= outdated(CHAIN, more, stamps)
 
 
 def test_a_missing_artifact_outdates_what_is_made_from_it(stamps):

@@ -27,7 +27,7 @@ class Section(BaseModel):
 
 
 class Execution(Section):
-    """How to run: no effect on the results but through `threads` in training."""
+    """How to run: `threads` and `device` affect what is trained, the others speed alone."""
 
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")]
     workers: Annotated[int, Field(ge=1, le=1024)]
@@ -283,6 +283,16 @@ class Parameters(Section):
                 raise InputError(
                     f"{name} = {value}: images of {size}x{size} pixels allow {most} at most"
                 )
+        return self
+
+    @model_validator(mode="after")
+    def _compare_like_with_like(self) -> "Parameters":
+        design, deployed = self.surrogate_generation.policy.batch_size, self.evaluation.batch_size
+        if design != deployed:
+            raise InputError(
+                f"surrogate_generation.policy.batch_size ({design}) and evaluation.batch_size "
+                f"({deployed}) must be equal: the distance falls as a batch grows"
+            )
         return self
 
     @model_validator(mode="after")

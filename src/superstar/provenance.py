@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 from superstar import __version__
 
-# How a run is executed changes its speed, not its results.
-NOT_RESULTS = frozenset({"params:execution"})
+# These change the speed of a run, not its results.
+SPEED_ALONE = {"params:execution": frozenset({"workers", "batch_size"})}
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,8 @@ def node_fingerprint(
 ) -> str:
     """Fingerprint of a node from its parameters' values and its input artifacts' digests."""
     made_from = {
-        name: parameters[name] if is_parameter(name) else contents.get(name)
-        for name in sorted(set(node.inputs) - NOT_RESULTS)
+        name: _results_of(name, parameters[name]) if is_parameter(name) else contents.get(name)
+        for name in sorted(set(node.inputs))
     }
     text = json.dumps(
         {"version": __version__, "node": node.name, "inputs": made_from},
@@ -61,6 +61,13 @@ def node_fingerprint(
         default=str,
     )
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _results_of(name: str, value: Any) -> Any:
+    """A parameter's value without what has no bearing on results."""
+    if name not in SPEED_ALONE:
+        return value
+    return {key: part for key, part in value.items() if key not in SPEED_ALONE[name]}
 
 
 def outdated(

@@ -22,11 +22,11 @@ def run(tmp_path):
 
 
 def test_metrics_are_kept_and_logged(tmp_path, run):
-    values = {"a": 1.5, "undefined": None, "lost": math.nan}
+    values = {"a": 1.5, "delta.x+y.z": 2.0, "undefined": None, "lost": math.nan}
     dataset = MetricsDataset(filepath=str(tmp_path / "metrics.json"))
     dataset.save(values)
     assert dataset.load()["a"] == 1.5
-    assert mlflow.get_run(run).data.metrics == {"a": 1.5}
+    assert mlflow.get_run(run).data.metrics == {"a": 1.5, "delta.x and y.z": 2.0}
 
 
 def test_metrics_need_no_run(tmp_path):

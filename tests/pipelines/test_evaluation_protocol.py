@@ -5,7 +5,8 @@ from torch import nn
 
 from superstar.images import ImageSet
 from superstar.pipelines.evaluation import protocol as subject
-from superstar.pipelines.evaluation.protocol import Cell, Protocol, score_sequences
+from superstar.pipelines.evaluation.protocol import Cell, Protocol
+from superstar.pipelines.scoring import score_sequences
 
 PROTOCOL = Protocol("paper", trials=3, batch_size=8, network_batch=4, device="cpu", seed=0)
 
@@ -26,17 +27,21 @@ def images():
     return ImageSet(array, (base.ravel() > 127).astype(np.int64))
 
 
+def score(images, sequences, batch_size):
+    return score_sequences(
+        images, sequences, None, {"bright": Bright()}, batch_size=batch_size, device="cpu"
+    )
+
+
 def test_each_image_is_scored_in_its_place(images):
-    hits = score_sequences(images, [()], None, {"bright": Bright()}, PROTOCOL)
+    hits = score(images, [()], 4)
     said = images.images.reshape(11, -1).mean(1) > 127.5
     np.testing.assert_array_equal(hits[()]["bright"], said == images.labels)
 
 
 def test_scores_do_not_depend_on_the_batches(images):
     sequences = [(), ("clahe_2_1",), ("wavelet_visu", "clahe_2_2")]
-    by_four = score_sequences(images, sequences, None, {"bright": Bright()}, PROTOCOL)
-    whole = Protocol("paper", 3, 8, network_batch=100, device="cpu", seed=0)
-    at_once = score_sequences(images, sequences, None, {"bright": Bright()}, whole)
+    by_four, at_once = score(images, sequences, 4), score(images, sequences, 100)
     for sequence in sequences:
         np.testing.assert_array_equal(by_four[sequence]["bright"], at_once[sequence]["bright"])
 

@@ -115,7 +115,10 @@ def _without_weights(depth: int, width: int, unshuffle: int, channels: int) -> D
 
 
 def denoise(
-    model: DnCNN, images: Tensor, batch_size: int = 64, device: str | torch.device = "cpu"
+    model: DnCNN,
+    images: Tensor,
+    batch_size: int = 64,
+    device: str | torch.device | None = None,
 ) -> Tensor:
     """Denoise a batch.
 
@@ -125,7 +128,7 @@ def denoise(
         model: a trained denoiser, fused or not.
         images: float32 (N, 3, H, W) in [0, 1].
         batch_size: images that go through the network together.
-        device: where to compute.
+        device: where to compute; by default where the denoiser's weights are.
 
     Returns:
         float32 (N, 3, H, W) in [0, 1], on the device of `images`.
@@ -136,7 +139,7 @@ def denoise(
     check_images(images)
     if batch_size < 1:
         raise InputError(f"batch_size must be at least 1, not {batch_size}")
-    device = torch.device(device)
+    device = torch.device(device or next(model.parameters()).device)
     network = model.fuse().to(device).to(memory_format=torch.channels_last)
     clean = torch.empty_like(images, memory_format=torch.contiguous_format)
     half = torch.autocast(device.type, torch.bfloat16, enabled=supports_bfloat16(device))

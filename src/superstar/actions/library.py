@@ -48,5 +48,5 @@ def apply_action(images: Tensor, name: str, denoiser: DnCNN | None = None) -> Te
     if name == "dncnn":
         if denoiser is None:
             raise InputError("the action 'dncnn' needs a denoiser: train one or load one")
-        return denoise(denoiser, images, device=images.device)
+        return denoise(denoiser, images)
     return _WITHOUT_MODEL[name](images)

@@ -1,4 +1,4 @@
-"""Distribution-shift recovery as a Markov decision process (paper, section 3, definition 4)."""
+"""Distribution-shift recovery as a Markov decision process (paper, section 4)."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -76,7 +76,7 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
         R = -W(V, after) + λ·L_S(V_c, after),  L_S = log(1 - ssim) if ssim < ω, else 0,
 
-    (section 3, "Computing Reward", as the authors' release evaluates it: both terms after the
+    (section 4, "Computing Reward", as the authors' release evaluates it: both terms after the
     action). The episode terminates when W ≤ α·W_0 and is truncated after `horizon` steps; β and
     operability belong to the run time (Algorithm 1), not to training.
 

@@ -1,4 +1,4 @@
-"""What the agent sees of a set of images (paper, section 3, "State Representation")."""
+"""What the agent sees of a set of images (paper, section 4, "State Representation")."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""Where the distance can be trusted: labels, tree and its scores (paper, section 4.1, appendix E).
+"""Where the distance can be trusted: labels, tree and its scores (paper, section 5.1, appendix E).
 
 A shift is operable where the distance to the validation set falls as accuracy rises, in a straight
 line. Labels come from surrogates; a decision tree on the state features carries them over to
@@ -46,7 +46,7 @@ class TreeFit:
 
 
 def regression_labels(fits: pd.DataFrame, r_squared_threshold: float) -> pd.DataFrame:
-    """Which surrogates are operable (definition 5).
+    """Which surrogates are operable (definition "Operable Set").
 
     Args:
         fits: one row a surrogate and severity: `surrogate`, `severity`, `accuracy` (in [0, 1]),

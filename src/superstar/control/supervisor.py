@@ -71,7 +71,7 @@ class Recovery:
 
 @dataclass
 class Supervisor:
-    """Corrects batches of images before a classifier sees them (paper, section 4).
+    """Corrects batches of images before a classifier sees them (paper, section 5).
 
     Attributes:
         actor: the policy network.

@@ -55,7 +55,12 @@ class MetricsDataset(JSONDataset):
 
         if mlflow.active_run() is not None:
             mlflow.log_metrics(
-                {name: v for name, v in data.items() if v is not None and math.isfinite(v)}
+                {
+                    # MLflow's names have no "+", which joins the parts of a composite shift.
+                    name.replace("+", " and "): value
+                    for name, value in data.items()
+                    if value is not None and math.isfinite(value)
+                }
             )
 
 

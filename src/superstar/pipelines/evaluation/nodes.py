@@ -56,6 +56,8 @@ def _evaluate(
     protocol: Protocol,
 ) -> CellResult:
     images = sets.load(cell.shift, cell.severity)
+    if supervisor.denoiser is not None:
+        supervisor.denoiser.to(protocol.device)
     return evaluate_cell(cell, images, supervisor, classifiers, protocol)
 
 

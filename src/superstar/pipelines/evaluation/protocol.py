@@ -1,24 +1,20 @@
 """The paper's protocol: a sequence is chosen on a batch, then applied to the whole set."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from superstar.actions import apply_action
-from superstar.actions.dncnn import DnCNN
-from superstar.classifiers import predict
 from superstar.control import Supervisor
+from superstar.control.algorithm import Step
 from superstar.control.operability import percent_inoperable
 from superstar.control.supervisor import Recovery
 from superstar.images import ImageSet, stream
 from superstar.measures import state_features
-
-Actions = tuple[str, ...]
+from superstar.pipelines.scoring import parts, score_sequences
 
 # Digits of a distance beyond these depend on the number of threads.
 DIGITS = 9
@@ -88,7 +84,14 @@ def evaluate_cell(
         recover_batch(cell, images, supervisor, protocol, trial) for trial in range(protocol.trials)
     ]
     sequences = list(dict.fromkeys([(), *(recovery.actions for recovery in recoveries)]))
-    hits = score_sequences(images, sequences, supervisor.denoiser, classifiers, protocol)
+    hits = score_sequences(
+        images,
+        sequences,
+        supervisor.denoiser,
+        classifiers,
+        batch_size=protocol.network_batch,
+        device=protocol.device,
+    )
     names = {"controller": protocol.controller, **cell.keys}
     results = [
         {
@@ -127,7 +130,7 @@ def evaluate_cell(
         for number, step in enumerate(recovery.steps, start=1)
     ]
     states = torch.cat(
-        [state_features(images.batch(part)) for part in _parts(len(images), protocol.network_batch)]
+        [state_features(images.batch(part)) for part in parts(len(images), protocol.network_batch)]
     )
     inoperable = {**names, "percent_inoperable": percent_inoperable(supervisor.tree, states)}
     return CellResult(results, gains, steps, inoperable)
@@ -142,41 +145,7 @@ def recover_batch(
     return supervisor.recover(images.batch(drawn), seed=int(rng.integers(2**31)))
 
 
-def score_sequences(
-    images: ImageSet,
-    sequences: Sequence[Actions],
-    denoiser: DnCNN | None,
-    classifiers: Mapping[str, nn.Module],
-    protocol: Protocol,
-) -> dict[Actions, dict[str, NDArray[np.bool_]]]:
-    """For each sequence and classifier, which images of the whole set are classified rightly.
-
-    The set is streamed, so that memory does not grow with it.
-    """
-    hits: dict[Actions, dict[str, list[NDArray[np.bool_]]]] = {
-        sequence: {name: [] for name in classifiers} for sequence in sequences
-    }
-    for part in _parts(len(images), protocol.network_batch):
-        labels = torch.from_numpy(np.array(images.labels[part]))
-        for sequence in sequences:
-            corrected = apply_sequence(images.batch(part), sequence, denoiser)
-            for name, classifier in classifiers.items():
-                said = predict(classifier, corrected, protocol.network_batch, protocol.device)
-                hits[sequence][name].append((said == labels).numpy())
-    return {
-        sequence: {name: np.concatenate(parts) for name, parts in by_classifier.items()}
-        for sequence, by_classifier in hits.items()
-    }
-
-
-def apply_sequence(images: Tensor, sequence: Actions, denoiser: DnCNN | None) -> Tensor:
-    """The images after every action of a sequence, in order."""
-    for action in sequence:
-        images = apply_action(images, action, denoiser=denoiser)
-    return images
-
-
-def _step_columns(step: Any) -> dict[str, Any]:
+def _step_columns(step: Step) -> dict[str, Any]:
     brightness, std, entropy = (float(value) for value in step.state)
     return {
         "brightness": brightness,
@@ -188,7 +157,3 @@ def _step_columns(step: Any) -> dict[str, Any]:
         "decision": step.decision,
         "reason": step.reason,
     }
-
-
-def _parts(count: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, count)) for start in range(0, count, size)]

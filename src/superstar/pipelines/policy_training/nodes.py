@@ -15,7 +15,12 @@ from superstar.control.actor_critic import Actor, evaluate_policy, train_actor_c
 from superstar.control.thresholds import calibrate_beta
 from superstar.images import ImageSet
 from superstar.measures import Projection
-from superstar.parameters import PolicySurrogates, PolicyTraining, SurrogateGeneration
+from superstar.parameters import (
+    Execution,
+    PolicySurrogates,
+    PolicyTraining,
+    SurrogateGeneration,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +34,7 @@ def calibrate_thresholds(
     denoiser: DnCNN,
     parameters: dict[str, Any],
     surrogates: dict[str, Any],
+    execution: dict[str, Any],
     seed: int,
 ) -> tuple[dict[str, float], pd.DataFrame]:
     """Alpha and beta of Algorithm 1, and the clean images' ratios that beta rests on."""
@@ -39,7 +45,7 @@ def calibrate_thresholds(
         Projection.from_dict(projection),
         batch_size=SurrogateGeneration.model_validate(surrogates).policy.batch_size,
         draws=given.beta_draws,
-        denoiser=denoiser,
+        denoiser=denoiser.to(Execution.model_validate(execution).device),
         margin=given.beta_margin,
         seed=seed,
     )
@@ -55,6 +61,7 @@ def train_policy(
     thresholds: dict[str, float],
     parameters: dict[str, Any],
     surrogates: dict[str, Any],
+    execution: dict[str, Any],
     seed: int,
 ) -> tuple[tuple[Actor, tuple[str, ...]], nn.Module, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     """Actor, critic, training curves, and the policy's episodes on batches never trained on."""
@@ -70,7 +77,7 @@ def train_policy(
             ssim_weight=given.reward.ssim_weight,
             ssim_threshold=given.reward.ssim_threshold,
             data_range=given.reward.data_range,
-            denoiser=denoiser,
+            denoiser=denoiser.to(Execution.model_validate(execution).device),
             memory_limit=given.memory_limit_mb * 2**20,
         )
         for split in ("training", "held_out")

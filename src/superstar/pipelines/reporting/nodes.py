@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from superstar.actions.dncnn import DnCNN
 from superstar.datasets import CorruptionArrays
 from superstar.images import ImageSet, to_uint8
 from superstar.parameters import Execution, Reporting
-from superstar.pipelines.evaluation.protocol import Protocol, apply_sequence, score_sequences
 from superstar.pipelines.reporting import figures, report, tables
+from superstar.pipelines.scoring import apply_sequence, score_sequences
 
 logger = logging.getLogger(__name__)
 
@@ -112,14 +113,12 @@ def draw_example(
     augmix: nn.Module,
     parameters: dict[str, Any],
     execution: dict[str, Any],
-    seed: int,
 ) -> Figure:
     """Images clean, shifted, and after each action of the example shift's longest sequence.
 
     Of equally long ones, that which gained most.
     """
     given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
-    protocol = Protocol("paper", 1, run.batch_size, run.batch_size, run.device, seed)
     classifiers = {"standard": standard, "augmix": augmix}
     trials = results[results["shift"] == given.example_shift]
     gain = trials["accuracy_recovered"] - trials["accuracy_shifted"]
@@ -129,8 +128,14 @@ def draw_example(
     actions, severity = tuple(shown["sequence"].iloc[0]), int(shown["severity"].iloc[0])
     prefixes = [actions[:length] for length in range(len(actions) + 1)]
     clean, shifted = sets.load("none", None), sets.load(given.example_shift, severity)
-    hits = score_sequences(shifted, prefixes, denoiser, classifiers, protocol)
-    before = score_sequences(clean, [()], denoiser, classifiers, protocol)
+    score = partial(
+        score_sequences,
+        denoiser=denoiser.to(run.device),
+        classifiers=classifiers,
+        batch_size=run.batch_size,
+        device=run.device,
+    )
+    hits, before = score(shifted, prefixes), score(clean, [()])
     scores = [before[()], *(hits[prefix] for prefix in prefixes)]
     rows = _one_of_each(clean, EXAMPLE_IMAGES)
     pictures = [clean.images[rows]] + [

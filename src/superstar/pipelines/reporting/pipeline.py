@@ -75,7 +75,6 @@ def create_pipeline() -> Pipeline:
                     "classifier_augmix",
                     "params:reporting",
                     "params:execution",
-                    "params:seed",
                 ],
                 "example_figure",
                 name="draw_example",

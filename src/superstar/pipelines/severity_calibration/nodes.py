@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from torch import Tensor
 
 from superstar.corruptions import SURROGATES, corrupt, preset_strengths
@@ -64,6 +65,7 @@ def choose_severities(
     for _, grid in changes.groupby("surrogate", sort=False):
         rows = list(range(LEVELS))
         if given.severities == "calibrated":
+            grid = grid.sort_values("change", kind="stable")
             rows = spread_levels(grid["change"].to_numpy(), given.change)
         table = grid.iloc[rows].assign(severity=range(1, LEVELS + 1))
         table["within_rule"] = table["change"].iloc[-1] >= given.change[0]
@@ -78,10 +80,10 @@ def choose_severities(
     return strengths, chosen[["surrogate", "severity", "strength", *measured]]
 
 
-def spread_levels(changes: np.ndarray, rule: tuple[float, float]) -> list[int]:
-    """Positions in a grid (weakest first) of severities 1 to 5.
+def spread_levels(changes: NDArray[np.float64], rule: tuple[float, float]) -> list[int]:
+    """Positions of severities 1 to 5 among changes that rise.
 
-    Severity 5 is the strongest whose change lies within the rule; where none does, the one that
+    Severity 5 is the largest change within the rule; where none does, the one that
     comes nearest to it. Severities 1 to 4 divide the change up to there as evenly as the grid
     allows.
     """
@@ -98,14 +100,17 @@ def spread_levels(changes: np.ndarray, rule: tuple[float, float]) -> list[int]:
     return [*lower, top]
 
 
-def draw_severities(changes: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
+def draw_severities(
+    changes: pd.DataFrame, chosen: pd.DataFrame, parameters: dict[str, Any]
+) -> Figure:
     """The change of the state along each grid, and the five strengths taken from it."""
+    rule = SeverityCalibration.model_validate(parameters).change
     figure = Figure(figsize=(11, 6), layout="constrained")
     for axis, (name, grid) in zip(
         figure.subplots(2, 3).flat, changes.groupby("surrogate", sort=False), strict=True
     ):
         picked = chosen[chosen["surrogate"] == name]
-        axis.axhspan(0.3, 1.0, color="0.92", zorder=0)
+        axis.axhspan(*rule, color="0.92", zorder=0)
         axis.plot(grid["strength"], grid["change"], "o-", color="0.6", ms=3, lw=1)
         axis.plot(picked["strength"], picked["change"], "o", color="C3", ms=7)
         for severity, strength, change in zip(
@@ -124,5 +129,5 @@ def draw_severities(changes: pd.DataFrame, chosen: pd.DataFrame) -> Figure:
     return figure
 
 
-def _state(images: Tensor) -> np.ndarray:
+def _state(images: Tensor) -> NDArray[np.float64]:
     return state_features(images).mean(0).double().numpy()

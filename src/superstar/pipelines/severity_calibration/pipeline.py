@@ -23,7 +23,7 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 nodes.draw_severities,
-                ["severity_grids", "severity_table"],
+                ["severity_grids", "severity_table", "params:severity_calibration"],
                 "severity_figure",
                 name="draw_severities",
             ),

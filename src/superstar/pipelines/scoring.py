@@ -1,0 +1,67 @@
+"""How often classifiers are right on a set of images after sequences of actions."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from superstar.actions import apply_action
+from superstar.actions.dncnn import DnCNN
+from superstar.classifiers import predict
+from superstar.images import ImageSet
+
+Actions = tuple[str, ...]
+
+
+def score_sequences(
+    images: ImageSet,
+    sequences: Sequence[Actions],
+    denoiser: DnCNN | None,
+    classifiers: Mapping[str, nn.Module],
+    *,
+    batch_size: int,
+    device: str,
+) -> dict[Actions, dict[str, NDArray[np.bool_]]]:
+    """For each sequence and classifier, which images of the whole set are classified rightly.
+
+    The set is streamed, so that memory does not grow with it.
+
+    Args:
+        images: the set.
+        sequences: different sequences of action names; an empty one leaves the images alone.
+        denoiser: for `dncnn`; it computes where its weights are.
+        classifiers: by name.
+        batch_size: images that go through actions and classifiers together.
+        device: where the classifiers compute.
+
+    Returns:
+        By sequence and classifier, bool (N,).
+    """
+    hits: dict[Actions, dict[str, list[NDArray[np.bool_]]]] = {
+        sequence: {name: [] for name in classifiers} for sequence in sequences
+    }
+    for part in parts(len(images), batch_size):
+        labels = torch.from_numpy(np.array(images.labels[part]))
+        for sequence in sequences:
+            corrected = apply_sequence(images.batch(part), sequence, denoiser)
+            for name, classifier in classifiers.items():
+                said = predict(classifier, corrected, batch_size, device)
+                hits[sequence][name].append((said == labels).numpy())
+    return {
+        sequence: {name: np.concatenate(found) for name, found in by_classifier.items()}
+        for sequence, by_classifier in hits.items()
+    }
+
+
+def apply_sequence(images: Tensor, sequence: Actions, denoiser: DnCNN | None) -> Tensor:
+    """The images after every action of a sequence, in order."""
+    for action in sequence:
+        images = apply_action(images, action, denoiser=denoiser)
+    return images
+
+
+def parts(count: int, size: int) -> list[slice]:
+    """Slices of at most `size` that cover `count` items."""
+    return [slice(start, min(start + size, count)) for start in range(0, count, size)]
