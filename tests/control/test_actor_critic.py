@@ -8,16 +8,19 @@ from gymnasium import spaces
 from numpy.testing import assert_allclose
 from safetensors.torch import load_file, save_file
 
-from superstar.control import (
+from superstar.control import ShiftEnv
+from superstar.control.actor_critic import _returns, evaluate_policy, train_actor_critic
+from superstar.control.networks import (
     Actor,
     Critic,
-    ShiftEnv,
-    evaluate_policy,
+    always,
     load_actor,
+    load_critic,
+    sampled,
     save_actor,
-    train_actor_critic,
+    save_critic,
+    uniform,
 )
-from superstar.control.actor_critic import _returns, always, sampled, uniform
 from superstar.errors import InputError
 
 
@@ -245,3 +248,13 @@ def test_other_kinds_of_environments_are_refused():
     env.observation_space = spaces.Box(0, 1, (4,))
     with pytest.raises(InputError, match="observations"):
         train_actor_critic(env, episodes=1, progress=False)
+
+
+def test_a_critic_survives_a_file(tmp_path):
+    critic = Critic()
+    save_critic(critic, tmp_path / "critic.safetensors")
+    states = torch.rand(5, 3)
+    assert torch.equal(load_critic(tmp_path / "critic.safetensors")(states), critic(states))
+    save_actor(Actor(2), tmp_path / "actor.safetensors", ("nop", "dncnn"))
+    with pytest.raises(InputError, match="holds no critic"):
+        load_critic(tmp_path / "actor.safetensors")

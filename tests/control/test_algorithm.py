@@ -6,8 +6,9 @@ from numpy.testing import assert_allclose
 from sklearn.tree import DecisionTreeClassifier
 
 from superstar.actions import apply_action
-from superstar.control import Selection, observe, select_transforms
-from superstar.control.actor_critic import always
+from superstar.control.algorithm import Selection, select_transforms
+from superstar.control.networks import always
+from superstar.control.observation import observe
 from superstar.errors import InputError
 from superstar.measures import Projection, wasserstein_distance
 

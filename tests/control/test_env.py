@@ -13,7 +13,8 @@ from gymnasium.utils.env_checker import check_env
 from numpy.testing import assert_array_equal
 
 from superstar.actions import ACTIONS, apply_action
-from superstar.control import ShiftEnv, observe
+from superstar.control import ShiftEnv
+from superstar.control.observation import observe
 from superstar.errors import InputError
 from superstar.measures import Projection, ssim, wasserstein_distance
 

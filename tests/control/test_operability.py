@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.tree import DecisionTreeClassifier
 
-from superstar.control import (
+from superstar.control.operability import (
     auroc,
     fit_tree,
     is_operable,

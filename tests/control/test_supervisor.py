@@ -12,8 +12,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
-from superstar.control import Actor, Supervisor, save_actor, select_transforms
-from superstar.control.actor_critic import sampled
+from superstar.control import Supervisor
+from superstar.control.algorithm import select_transforms
+from superstar.control.networks import Actor, sampled, save_actor
 from superstar.control.supervisor import FILES
 from superstar.errors import InputError
 from superstar.images import stream

@@ -7,8 +7,9 @@ from numpy.testing import assert_allclose
 from sklearn.tree import DecisionTreeClassifier
 
 from superstar.actions import ACTIONS
-from superstar.control import calibrate_beta, select_transforms
-from superstar.control.actor_critic import always
+from superstar.control.algorithm import select_transforms
+from superstar.control.networks import always
+from superstar.control.thresholds import calibrate_beta
 from superstar.errors import InputError
 from superstar.images import stream
 from superstar.measures import Projection

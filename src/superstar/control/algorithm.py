@@ -10,8 +10,8 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
 from superstar.actions import ACTIONS, Denoiser, apply_action
-from superstar.control.actor_critic import Policy
 from superstar.control.env import check_actions
+from superstar.control.networks import Policy
 from superstar.control.observation import observe
 from superstar.control.operability import is_operable
 from superstar.errors import InputError

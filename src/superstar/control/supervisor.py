@@ -15,9 +15,9 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
 from superstar.actions import Denoiser, load_denoiser, save_denoiser
-from superstar.control.actor_critic import Actor, load_actor, sampled, save_actor
 from superstar.control.algorithm import Step, StopReason, check_brakes, select_transforms
 from superstar.control.env import check_actions
+from superstar.control.networks import Actor, load_actor, sampled, save_actor
 from superstar.control.operability import load_tree, save_tree
 from superstar.errors import InputError
 from superstar.images import SMALLEST_SIDE, check_images, stream

@@ -47,13 +47,13 @@ class ActorDataset(FileDataset):
     """
 
     def _write(self, data: tuple[Any, tuple[str, ...]]) -> None:
-        from superstar.control.actor_critic import save_actor
+        from superstar.control.networks import save_actor
 
         save_actor(data[0], self._filepath, data[1])
 
     def load(self) -> tuple[nn.Module, tuple[str, ...]]:
         """The network and the names of its actions, in the order of its outputs."""
-        from superstar.control.actor_critic import load_actor
+        from superstar.control.networks import load_actor
 
         return load_actor(self._filepath)
 
@@ -62,13 +62,13 @@ class CriticDataset(FileDataset):
     """The value network of training: safetensors."""
 
     def _write(self, data: Any) -> None:
-        from superstar.control.actor_critic import save_critic
+        from superstar.control.networks import save_critic
 
         save_critic(data, self._filepath)
 
     def load(self) -> nn.Module:
         """The network."""
-        from superstar.control.actor_critic import load_critic
+        from superstar.control.networks import load_critic
 
         return load_critic(self._filepath)
 

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
 from superstar.control import ShiftEnv, Supervisor
-from superstar.control.actor_critic import Actor, evaluate_policy, train_actor_critic
+from superstar.control.actor_critic import evaluate_policy, train_actor_critic
+from superstar.control.networks import Actor
 from superstar.control.thresholds import calibrate_beta
 from superstar.images import ImageSet
 from superstar.measures import Projection

@@ -1,0 +1,135 @@
+"""The policy and value networks, policies made of them, and their files (paper, appendix E)."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from superstar.errors import InputError
+from superstar.weights import load_weights, save_weights
+
+ACTOR, CRITIC = "actor", "critic"
+N_FEATURES = 3
+HIDDEN = (128, 256)
+
+Policy = Callable[[NDArray[np.float32], np.random.Generator], int]
+"""A policy π: (state float32 (3,), random stream) → index of an action."""
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Several threads cost more than they save on networks this small, and change the sums."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+class _Perceptron(nn.Module):
+    def __init__(self, n_inputs: int, n_outputs: int) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(n_inputs, HIDDEN[0])
+        self.linear2 = nn.Linear(HIDDEN[0], HIDDEN[1])
+        self.linear3 = nn.Linear(HIDDEN[1], n_outputs)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map (..., inputs) to (..., outputs)."""
+        hidden = functional.relu(self.linear1(states))
+        return self.linear3(functional.relu(self.linear2(hidden)))
+
+
+class Actor(_Perceptron):
+    """The policy network: 3 raw state features → 128 → 256 → logits of the actions, ReLU.
+
+    The softmax is not part of it. The names of the layers are those of the released weights.
+
+    Args:
+        n_actions: size of the action space, at least 1.
+    """
+
+    def __init__(self, n_actions: int) -> None:
+        super().__init__(N_FEATURES, n_actions)
+
+    @property
+    def n_actions(self) -> int:
+        """Size of the action space."""
+        return self.linear3.out_features
+
+    @torch.no_grad()
+    def probabilities(self, state: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Probabilities of the actions, float64 (n_actions,) of sum 1, in a state (3,)."""
+        with one_thread():
+            logits = self(torch.as_tensor(state, dtype=torch.float32))
+        return torch.softmax(logits.double(), dim=-1).numpy()
+
+
+class Critic(_Perceptron):
+    """The value network: 3 raw state features → 128 → 256 → expected (scaled) return, ReLU."""
+
+    def __init__(self) -> None:
+        super().__init__(N_FEATURES, 1)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Map states (T, 3) to values (T,)."""
+        return super().forward(states).squeeze(-1)
+
+
+def sampled(actor: Actor) -> Policy:
+    """The policy that draws its action from the actor's probabilities."""
+
+    def act(state: NDArray[np.float32], rng: np.random.Generator) -> int:
+        return int(rng.choice(actor.n_actions, p=actor.probabilities(state)))
+
+    return act
+
+
+def uniform(n_actions: int) -> Policy:
+    """The policy that draws any action alike: the floor that a learned policy must beat."""
+    return lambda state, rng: int(rng.integers(n_actions))
+
+
+def always(action: int) -> Policy:
+    """The policy that takes one action whatever it sees."""
+    return lambda state, rng: action
+
+
+def save_actor(actor: Actor, path: str | PathLike[str], actions: Sequence[str]) -> None:
+    """Write the actor as safetensors (`linear1.weight`, ...), names of its actions as metadata.
+
+    Raises:
+        InputError: another number of names than actions.
+    """
+    if len(actions) != actor.n_actions:
+        raise InputError(f"{len(actions)} action names for an actor of {actor.n_actions} actions")
+    save_weights(actor, path, ACTOR, {"actions": list(actions)})
+
+
+def load_actor(path: str | PathLike[str]) -> tuple[Actor, tuple[str, ...]]:
+    """Read what `save_actor` wrote: the actor, in eval mode, and the names of its actions.
+
+    Raises:
+        InputError: no such file, truncated, or not an actor of this package.
+    """
+    actor, spec = load_weights(path, ACTOR, lambda spec: Actor(len(spec["actions"])))
+    return actor, tuple(str(name) for name in spec["actions"])
+
+
+def save_critic(critic: Critic, path: str | PathLike[str]) -> None:
+    """Write the critic as safetensors."""
+    save_weights(critic, path, CRITIC, {})
+
+
+def load_critic(path: str | PathLike[str]) -> Critic:
+    """Read what `save_critic` wrote: the critic, in eval mode.
+
+    Raises:
+        InputError: no such file, truncated, or not a critic of this package.
+    """
+    return load_weights(path, CRITIC, lambda _: Critic())[0]
