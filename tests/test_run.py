@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import mlflow
 import numpy as np
@@ -146,7 +145,6 @@ def test_two_workers_give_the_same_table(project_copy):
 def test_a_killed_run_resumes_to_the_same_table(project_copy):
     before = project_copy.table()
     shutil.rmtree(project_copy.root / "data")
-    actor = project_copy.data("06_models/actor.safetensors")
     process = subprocess.Popen(
         project_copy.command("run", "--env", "test"),
         cwd=project_copy.root,
@@ -155,17 +153,18 @@ def test_a_killed_run_resumes_to_the_same_table(project_copy):
         text=True,
     )
     for line in process.stderr:
-        if "train_policy ..." in line:
+        if "evaluate ..." in line:
             break
-    time.sleep(0.3)
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stderr.close()
-    assert not actor.with_name(f".{actor.name}.stamp.json").exists()
+    assert project_copy.data("06_models/supervisor").is_dir()
+    assert not project_copy.data("07_model_output/evaluation_results.parquet").exists()
     outcome = project_copy.run("--only-missing-outputs")
     assert outcome.returncode == 0, outcome.stderr
-    assert "train_policy done" in outcome.stderr
+    assert "evaluate done" in outcome.stderr
     assert "train_denoiser" not in outcome.stderr
+    assert "train_policy" not in outcome.stderr
     assert project_copy.table() == before
 
 
