@@ -48,4 +48,4 @@ viz: $(READY) ## the pipelines in kedro-viz
 	$(KEDRO) viz run
 
 ui: $(READY) ## the runs in MLflow
-	$(KEDRO) mlflow ui
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(KEDRO) mlflow ui
