@@ -41,6 +41,19 @@ class Project:
         """`kedro run` in environment test."""
         return self.kedro("run", "--env", "test", *arguments)
 
+    def start_until(self, text: str) -> subprocess.Popen[str]:
+        """A run in environment test that has just logged `text`, and goes on."""
+        process = subprocess.Popen(
+            self.command("run", "--env", "test"),
+            cwd=self.root,
+            env=self.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        assert any(text in line for line in process.stderr)
+        return process
+
     def data(self, relative: str) -> Path:
         """A file or folder of the run: `<layer>/<name>`."""
         layer, _, name = relative.partition("/")

@@ -145,16 +145,7 @@ def test_two_workers_give_the_same_table(project_copy):
 def test_a_killed_run_resumes_to_the_same_table(project_copy):
     before = project_copy.table()
     shutil.rmtree(project_copy.root / "data")
-    process = subprocess.Popen(
-        project_copy.command("run", "--env", "test"),
-        cwd=project_copy.root,
-        env=project_copy.environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    for line in process.stderr:
-        if "evaluate ..." in line:
-            break
+    process = project_copy.start_until("evaluate ...")
     process.send_signal(signal.SIGKILL)
     process.wait()
     process.stderr.close()
@@ -179,16 +170,7 @@ def test_resuming_with_other_parameters_mixes_nothing(project_copy):
 
 
 def test_an_interrupted_run_says_how_to_go_on(project_copy):
-    process = subprocess.Popen(
-        project_copy.command("run", "--env", "test"),
-        cwd=project_copy.root,
-        env=project_copy.environment,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    for line in process.stderr:
-        if "train_standard_classifier ..." in line:
-            break
+    process = project_copy.start_until("train_standard_classifier ...")
     process.send_signal(signal.SIGINT)
     rest = process.stderr.read()
     assert process.wait() == 130

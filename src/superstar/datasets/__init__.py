@@ -1,6 +1,7 @@
 """Kedro datasets of the project: what the catalog's `type` names."""
 
 from superstar.datasets.image_sets import (
+    SEVERITIES,
     CorruptionArrays,
     CorruptionArraysDataset,
     ImageSetDataset,
@@ -26,6 +27,7 @@ from superstar.datasets.tables import (
 )
 
 __all__ = [
+    "SEVERITIES",
     "ActorDataset",
     "CSVDataset",
     "ClassifierDataset",

@@ -4,11 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from superstar.datasets import SEVERITIES
 from superstar.images import ImageSet
 from superstar.parameters import BenchmarkGeneration
 from superstar.pipelines.shifting import shift_set
-
-SEVERITIES = (1, 2, 3, 4, 5)
 
 
 def generate_benchmark(

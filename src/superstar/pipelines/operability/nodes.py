@@ -10,10 +10,10 @@ from torch import Tensor, nn
 from superstar.classifiers import accuracy
 from superstar.control.operability import auroc, fit_tree, percent_inoperable, regression_labels
 from superstar.images import ImageSet
-from superstar.measures import Projection, state_features, wasserstein_distance
+from superstar.measures import FEATURES, Projection, state_features, wasserstein_distance
 from superstar.parameters import Execution, Operability
 
-FEATURES = ["brightness", "std", "entropy"]
+COLUMNS = list(FEATURES)
 LABELLED_SEVERITY = 5
 
 
@@ -42,7 +42,7 @@ def measure_surrogates(
                     "distance": wasserstein_distance(points, images, project),
                 }
             )
-            table = pd.DataFrame(state_features(images).numpy(), columns=FEATURES)
+            table = pd.DataFrame(state_features(images).numpy(), columns=COLUMNS)
             table.insert(0, "image", range(len(images)))
             states.append(table.assign(surrogate=surrogate, severity=severity))
     return pd.DataFrame(fits), pd.concat(states, ignore_index=True)
@@ -60,7 +60,7 @@ def fit_operability(
     operable = labels.set_index("surrogate")["operable"]
     strongest = states[states["severity"] == LABELLED_SEVERITY]
     fit = fit_tree(
-        strongest[FEATURES],
+        strongest[COLUMNS],
         strongest["surrogate"].map(operable),
         strongest["image"],
         depths=given.depths,
@@ -69,12 +69,12 @@ def fit_operability(
     )
     held_out = states[states["image"].isin(fit.holdout_groups)]
     inoperable = pd.DataFrame(
-        {"surrogate": name, "percent_inoperable": percent_inoperable(fit.tree, part[FEATURES])}
+        {"surrogate": name, "percent_inoperable": percent_inoperable(fit.tree, part[COLUMNS])}
         for name, part in held_out.groupby("surrogate", sort=False)
     )
     metrics = {
         "operability.auroc": auroc(
-            fit.tree, held_out[FEATURES], held_out["surrogate"].map(operable)
+            fit.tree, held_out[COLUMNS], held_out["surrogate"].map(operable)
         ),
         "operability.depth": float(fit.depth),
         "operability.accuracy": float(fit.sweep["accuracy"].max()),

@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from superstar.datasets import SEVERITIES
 from superstar.pipelines.reporting.tables import STOP_REASONS
 
-SEVERITIES = (1, 2, 3, 4, 5)
 REASON_COLOURS = {
     "inoperable": "#777777",
     "nop": "#c7c7c7",

@@ -13,7 +13,7 @@ from torch import nn
 
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
-from superstar.datasets import CorruptionArrays
+from superstar.datasets import SEVERITIES, CorruptionArrays
 from superstar.images import ImageSet, to_uint8
 from superstar.parameters import Execution, Reporting
 from superstar.pipelines.reporting import figures, report, tables
@@ -99,7 +99,7 @@ def draw_surrogates(
     return figures.surrogates_figure(
         clean.images[chosen],
         {
-            name: [surrogates[f"{name}/{s}"]().images[chosen] for s in figures.SEVERITIES]
+            name: [surrogates[f"{name}/{s}"]().images[chosen] for s in SEVERITIES]
             for name in strengths
         },
     )

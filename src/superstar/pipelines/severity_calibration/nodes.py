@@ -11,10 +11,8 @@ from torch import Tensor
 
 from superstar.corruptions import SURROGATES, corrupt, preset_strengths
 from superstar.images import ImageSet
-from superstar.measures import state_features
+from superstar.measures import FEATURES, state_features
 from superstar.parameters import SeverityCalibration
-
-FEATURES = ("brightness", "standard deviation", "entropy")
 
 # Which entry of the state each family is to change (paper, appendix E).
 STATE_INDEX = {
