@@ -46,7 +46,7 @@ def channels_last(images: torch.Tensor) -> np.ndarray:
 @pytest.mark.parametrize("shape", [(2, 3, 16, 16), (1, 3, 33, 18)])
 def test_median_equals_scipy(size: int, shape: tuple[int, ...]) -> None:
     batch = torch.rand(shape, generator=torch.Generator().manual_seed(size))
-    expected = ndimage.median_filter(batch.numpy(), size=(1, 1, size, size), mode="reflect")
+    expected = ndimage.median_filter(batch.numpy(), size=(1, 1, size, size), mode="nearest")
     np.testing.assert_array_equal(corrupt(batch, "median_blur", strength=size).numpy(), expected)
 
 

@@ -44,15 +44,15 @@ def sigmoid(images: NDArray[np.float32], gain: float) -> NDArray[np.float32]:
 def median_blur(images: NDArray[np.float32], size: float) -> NDArray[np.float32]:
     """Median over `size` × `size` pixels, each channel by itself.
 
-    Equal to `scipy.ndimage.median_filter(size=size, mode="reflect")`, which fixes what an even
-    size means: the window reaches one pixel further up and left than down and right, and of the
-    two middle values the greater one counts.
+    Equal to `scipy.ndimage.median_filter(size=size, mode="nearest")`: beyond the border stand
+    copies of it, and of an even size the window reaches one pixel further up and left than down
+    and right, and of the two middle values the greater one counts.
     """
     k = int(size)
     height, width = images.shape[2:]
     before, after = k // 2, k - 1 - k // 2
     border = (before, after)
-    padded = np.pad(images, ((0, 0), (0, 0), border, border), mode="symmetric")
+    padded = np.pad(images, ((0, 0), (0, 0), border, border), mode="edge")
     out = np.empty_like(images)
     _median_planes(
         padded.reshape(-1, height + k - 1, width + k - 1), k, out.reshape(-1, height, width)
