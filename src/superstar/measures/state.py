@@ -33,7 +33,9 @@ _COUNTS = np.arange(1, _AREA + 1, dtype=np.float64)
 _N_LOG_N = np.concatenate([[0], np.rint(_SCALE * _COUNTS * np.log2(_COUNTS))]).astype(np.int64)
 _STEPS = np.diff(_N_LOG_N)
 
-_OUTSIDE = 256
+_LEVELS = 256
+_DIAMETER = 2 * RADIUS + 1
+_BINS = _LEVELS + _DIAMETER**2
 _BORDER = RADIUS + 1
 
 
@@ -86,80 +88,140 @@ def _wavelet_bands(
 
 
 @njit(cache=True)
+def _disk_counts(
+    marks: NDArray[np.uint16], half_widths: NDArray[np.int64], counts: NDArray[np.uint16]
+) -> None:
+    """How many of the marks (0 or 1, within a border of `_BORDER`) the disk around each holds."""
+    rows, columns = counts.shape
+    height, width = marks.shape
+    before = np.zeros((height, width + 1), dtype=np.uint16)
+    for y in range(height):
+        total = np.uint16(0)
+        for x in range(width):
+            total += marks[y, x]
+            before[y, x + 1] = total
+    for y in range(rows):
+        line = counts[y]
+        line[:] = 0
+        for i in range(half_widths.shape[0]):
+            reach, sums = half_widths[i], before[y + 1 + i]
+            left = sums[_BORDER - reach : _BORDER - reach + columns]
+            right = sums[_BORDER + reach + 1 : _BORDER + reach + 1 + columns]
+            for x in range(columns):
+                line[x] += right[x] - left[x]
+
+
+@njit(cache=True, inline="always")
 def _slide(
-    levels: NDArray[np.uint16],
-    centre: int,
+    bins: NDArray[np.uint16],
+    upper: int,
+    lower: int,
     leaving: NDArray[np.int64],
     entering: NDArray[np.int64],
-    histogram: NDArray[np.uint32],
+    upper_histogram: NDArray[np.uint32],
+    lower_histogram: NDArray[np.uint32],
     steps: NDArray[np.int64],
-) -> np.int64:
-    """Move the disk by one position; the change of the sum of n·log n over the histogram.
+) -> tuple[np.int64, np.int64]:
+    """Move both disks by one position; the changes of the sums of n·log n over their histograms.
 
-    `leaving` and `entering` are offsets from `centre`, the position before the move. Unsigned
+    `leaving` and `entering` are offsets from the positions before the move. The two disks share
+    nothing, so the processor works on both at once while either waits for its counts. Unsigned
     numbers spare the look-ups numba's treatment of negative indices.
     """
-    change = np.int64(0)
-    for i in range(leaving.shape[0]):
-        old = levels[np.uint64(centre + leaving[i])]
-        count = histogram[old] - np.uint32(1)
-        histogram[old] = count
-        change -= steps[count]
-        new = levels[np.uint64(centre + entering[i])]
-        count = histogram[new]
-        histogram[new] = count + np.uint32(1)
-        change += steps[count]
-    return change
+    upper_change = np.int64(0)
+    lower_change = np.int64(0)
+    for i in range(_DIAMETER):
+        out, into = leaving[i], entering[i]
+        old = bins[np.uint64(upper + out)]
+        count = upper_histogram[old] - np.uint32(1)
+        upper_histogram[old] = count
+        upper_change -= steps[count]
+        old = bins[np.uint64(lower + out)]
+        count = lower_histogram[old] - np.uint32(1)
+        lower_histogram[old] = count
+        lower_change -= steps[count]
+        new = bins[np.uint64(upper + into)]
+        count = upper_histogram[new]
+        upper_histogram[new] = count + np.uint32(1)
+        upper_change += steps[count]
+        new = bins[np.uint64(lower + into)]
+        count = lower_histogram[new]
+        lower_histogram[new] = count + np.uint32(1)
+        lower_change += steps[count]
+    return upper_change, lower_change
 
 
 @njit(cache=True)
-def _mean_local_entropy(
+def _fill(
+    bins: NDArray[np.uint16],
+    centre: int,
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    histogram: NDArray[np.uint32],
+    steps: NDArray[np.int64],
+) -> np.int64:
+    """Count the disk around `centre` into an empty histogram; its sum of n·log n."""
+    total = np.int64(0)
+    for i in range(_DIAMETER):
+        for position in range(centre + first[i], centre + last[i] + 1):
+            value = bins[position]
+            total += steps[histogram[value]]
+            histogram[value] += np.uint32(1)
+    return total
+
+
+@njit(cache=True)
+def _sums_of_n_log_n(
     padded: NDArray[np.uint16],
     half_widths: NDArray[np.int64],
-    n_log_n: NDArray[np.int64],
     steps: NDArray[np.int64],
-) -> float:
-    """Mean over all positions of the entropy, in bits, of the levels in the disk around each.
+    sums: NDArray[np.int64],
+) -> None:
+    """For every position the sum of n·log n over the bins in the disk around it, into `sums`.
 
-    `padded` holds the levels within a border, `_BORDER` wide, of the level `_OUTSIDE`, which
-    does not count: the disk is clipped at the border of the image. One histogram slides over the
-    image in serpentine order.
+    One disk goes through the upper half of the image and one through the lower, in serpentine
+    order; of an odd number of rows both see the middle one.
     """
-    radius = half_widths.shape[0] // 2
     width = padded.shape[1]
-    rows, columns = padded.shape[0] - 2 * _BORDER, width - 2 * _BORDER
-    levels = padded.ravel()
-    along = (np.arange(half_widths.shape[0]) - radius) * width
-    across = np.arange(half_widths.shape[0]) - radius
+    rows, columns = sums.shape
+    bins = padded.ravel()
+    across = np.arange(_DIAMETER) - RADIUS
+    along = across * width
     first, last = along - half_widths, along + half_widths
     before_first, after_last = first - 1, last + 1
     top, below = across - half_widths * width, across + (half_widths + 1) * width
 
-    centre = _BORDER * width + _BORDER
-    histogram = np.zeros(_OUTSIDE + 1, dtype=np.uint32)
-    total = np.int64(0)
-    area = 0
-    for i in range(half_widths.shape[0]):
-        for position in range(centre + first[i], centre + last[i] + 1):
-            level = levels[position]
-            total += steps[histogram[level]]
-            histogram[level] += np.uint32(1)
-            area += 1
-    entropy = 0.0
-    for row in range(rows):
-        for column in range(columns):
-            if column > 0 and row % 2 == 0:
-                total += _slide(levels, centre, first, after_last, histogram, steps)
-                centre += 1
-            elif column > 0:
-                total += _slide(levels, centre, last, before_first, histogram, steps)
-                centre -= 1
-            outside = np.int64(histogram[_OUTSIDE])
-            pixels = area - outside
-            entropy += np.log2(pixels) - (total - n_log_n[outside]) / _SCALE / pixels
-        total += _slide(levels, centre, top, below, histogram, steps)
-        centre += width
-    return entropy / (rows * columns)
+    half = (rows + 1) // 2
+    offset = rows - half
+    upper = _BORDER * width + _BORDER
+    lower = upper + offset * width
+    upper_histogram = np.zeros(_BINS, dtype=np.uint32)
+    lower_histogram = np.zeros(_BINS, dtype=np.uint32)
+    upper_sum = _fill(bins, upper, first, last, upper_histogram, steps)
+    lower_sum = _fill(bins, lower, first, last, lower_histogram, steps)
+    for row in range(half):
+        rightwards = row % 2 == 0
+        leaving, entering = (first, after_last) if rightwards else (last, before_first)
+        step = 1 if rightwards else -1
+        column = 0 if rightwards else columns - 1
+        sums[row, column], sums[offset + row, column] = upper_sum, lower_sum
+        for _ in range(columns - 1):
+            upper_change, lower_change = _slide(
+                bins, upper, lower, leaving, entering, upper_histogram, lower_histogram, steps
+            )
+            upper_sum += upper_change
+            lower_sum += lower_change
+            upper += step
+            lower += step
+            column += step
+            sums[row, column], sums[offset + row, column] = upper_sum, lower_sum
+        upper_change, lower_change = _slide(
+            bins, upper, lower, top, below, upper_histogram, lower_histogram, steps
+        )
+        upper_sum += upper_change
+        lower_sum += lower_change
+        upper += width
+        lower += width
 
 
 @njit(cache=True, parallel=True)
@@ -171,6 +233,24 @@ def _features(
 ) -> NDArray[np.float64]:
     count, _, height, width = images.shape
     rows, columns = (height + 5) // 2, (width + 5) // 2
+    inside = slice(_BORDER, -_BORDER)
+
+    # The disk is clipped at the border of the image.
+    marks = np.zeros((rows + 2 * _BORDER, columns + 2 * _BORDER), dtype=np.uint16)
+    marks[inside, inside] = 1
+    areas = np.empty((rows, columns), dtype=np.uint16)
+    _disk_counts(marks, half_widths, areas)
+    mean_log_area = np.log2(areas.astype(np.float64)).mean()
+    weights = 1 / (_SCALE * rows * columns * areas.astype(np.float64))
+
+    # Level 0, that of most coefficients, would chain every update of the histogram to the one
+    # before. So zeros, like what lies outside, go into bins that hold one pixel of a disk at
+    # most and add 1·log 1 = 0; how many zeros a disk holds is counted apart.
+    single = np.empty((rows + 2 * _BORDER, columns + 2 * _BORDER), dtype=np.uint16)
+    for y in range(rows + 2 * _BORDER):
+        for x in range(columns + 2 * _BORDER):
+            single[y, x] = _LEVELS + (y % _DIAMETER) * _DIAMETER + x % _DIAMETER
+
     features = np.empty((count, 3))
     for n in prange(count):
         gray = np.empty((height, width))
@@ -184,11 +264,28 @@ def _features(
                 swapped = (3735 * red + 19235 * green + 9798 * blue + 16384) >> 15
                 gray[y, x] = swapped / 255.0
         low = np.empty((rows, columns))
-        high = np.full((rows + 2 * _BORDER, columns + 2 * _BORDER), _OUTSIDE, dtype=np.uint16)
-        _wavelet_bands(gray, low, high[_BORDER:-_BORDER, _BORDER:-_BORDER])
+        high = np.empty((rows, columns), dtype=np.uint16)
+        _wavelet_bands(gray, low, high)
+
+        bins = single.copy()
+        zero = np.zeros(single.shape, dtype=np.uint16)
+        for y in range(rows):
+            for x in range(columns):
+                level = high[y, x]
+                zero[y + _BORDER, x + _BORDER] = level == 0
+                if level != 0:
+                    bins[y + _BORDER, x + _BORDER] = level
+        zeros = np.empty((rows, columns), dtype=np.uint16)
+        _disk_counts(zero, half_widths, zeros)
+        sums = np.empty((rows, columns), dtype=np.int64)
+        _sums_of_n_log_n(bins, half_widths, steps, sums)
+        entropy = mean_log_area
+        for y in range(rows):
+            for x in range(columns):
+                entropy -= (sums[y, x] + n_log_n[zeros[y, x]]) * weights[y, x]
         features[n, 0] = low.mean()
         features[n, 1] = low.std()
-        features[n, 2] = _mean_local_entropy(high, half_widths, n_log_n, steps)
+        features[n, 2] = max(entropy, 0.0)
     return features
 
 
