@@ -19,66 +19,129 @@ K1, K2 = 0.01, 0.03
 _OFFSETS = np.arange(WINDOW) - WINDOW // 2
 _KERNEL = np.exp(-0.5 * (_OFFSETS / SIGMA) ** 2)
 _KERNEL = (_KERNEL / _KERNEL.sum()).astype(np.float32)
+_W0, _W1, _W2, _W3, _W4, _W5 = (np.float32(weight) for weight in _KERNEL[: WINDOW // 2 + 1])
+
+_MOMENTS = 4
+
+# Loops below touch seven arrays at most: of more, the compiler will not check that they do not
+# overlap, and so not use vector instructions.
 
 
-@njit(cache=True, parallel=True, fastmath={"contract"})
+@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+def _products(
+    a: NDArray[np.float32], b: NDArray[np.float32], products: NDArray[np.float32]
+) -> None:
+    """Of two rows about mid-gray: u, u - v, u² + v², (u - v)²."""
+    half = np.float32(0.5)
+    means, differences, squares, changes = products[0], products[1], products[2], products[3]
+    for x in range(a.shape[0]):
+        means[x] = a[x] - half
+    for x in range(a.shape[0]):
+        differences[x] = a[x] - b[x]
+    for x in range(a.shape[0]):
+        u, v = a[x] - half, b[x] - half
+        squares[x] = u * u + v * v
+    for x in range(a.shape[0]):
+        changes[x] = differences[x] * differences[x]
+
+
+@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+def _across(values: NDArray[np.float32], means: NDArray[np.float32]) -> None:
+    """Weighted means of the windows of a row, which is `WINDOW` - 1 longer than the means."""
+    for x in range(means.shape[0]):
+        means[x] = (
+            _W0 * (values[x] + values[x + 10])
+            + _W1 * (values[x + 1] + values[x + 9])
+            + _W2 * (values[x + 2] + values[x + 8])
+            + _W3 * (values[x + 3] + values[x + 7])
+            + _W4 * (values[x + 4] + values[x + 6])
+            + _W5 * values[x + 5]
+        )
+
+
+@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+def _down(rows: NDArray[np.float32], means: NDArray[np.float32]) -> None:
+    """Weighted means of eleven rows."""
+    r0, r1, r2, r3, r4, r5 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
+    r6, r7, r8, r9, r10 = rows[6], rows[7], rows[8], rows[9], rows[10]
+    for x in range(means.shape[0]):
+        means[x] = _W0 * (r0[x] + r10[x]) + _W1 * (r1[x] + r9[x]) + _W2 * (r2[x] + r8[x])
+    for x in range(means.shape[0]):
+        means[x] += _W3 * (r3[x] + r7[x]) + _W4 * (r4[x] + r6[x]) + _W5 * r5[x]
+
+
+@njit(cache=True, fastmath={"reassoc"})
+def _sum(values: NDArray[np.float32]) -> float:
+    total = 0.0
+    for x in range(values.shape[0]):
+        total += values[x]
+    return total
+
+
+@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+def _shortfall(
+    moments: NDArray[np.float32], c1: np.float32, c2: np.float32, shortfall: NDArray[np.float32]
+) -> None:
+    """1 - SSIM of the windows of a row, from their moments (see `_plane_mean`)."""
+    half, zero = np.float32(0.5), np.float32(0)
+    means, differences, squares, changes = moments[0], moments[1], moments[2], moments[3]
+    for x in range(shortfall.shape[0]):
+        mean_a, difference = means[x], differences[x]
+        mean_b = mean_a - difference
+        variances = max(squares[x] - mean_a * mean_a - mean_b * mean_b, zero)
+        change = max(changes[x] - difference * difference, zero)
+        mean_a += half
+        mean_b += half
+        # l + s - l·s, of luminance l = square / luminances and structure s, in one division.
+        square = difference * difference
+        luminances = mean_a * mean_a + mean_b * mean_b + c1
+        structures = variances + c2
+        shortfall[x] = (square * (structures - change) + change * luminances) / (
+            luminances * structures
+        )
+
+
+@njit(cache=True, fastmath={"contract"}, error_model="numpy")
+def _plane_mean(
+    a: NDArray[np.float32], b: NDArray[np.float32], c1: np.float32, c2: np.float32
+) -> float:
+    """Mean SSIM of two planes (H, W).
+
+    Both factors of SSIM are taken from one: with d = a - b their shortfalls are
+    mean(d)² / (mean(a)² + mean(b)² + c1) and var(d) / (var(a) + var(b) + c2), exactly 0 for equal
+    planes and precise where SSIM is close to 1. Moments are about mid-gray, 0.5, so that
+    variances lose less to rounding. A row is read once; what its windows need stays in the
+    processor's nearest cache, eleven rows of means.
+    """
+    height, width = a.shape
+    columns = width - WINDOW + 1
+    products = np.empty((_MOMENTS, width), dtype=np.float32)
+    rows = np.empty((_MOMENTS, height, columns), dtype=np.float32)
+    moments = np.empty((_MOMENTS, columns), dtype=np.float32)
+    shortfall = np.empty(columns, dtype=np.float32)
+    total = 0.0
+    for y in range(height):
+        _products(a[y], b[y], products)
+        for m in range(_MOMENTS):
+            _across(products[m], rows[m, y])
+        first = y - WINDOW + 1
+        if first < 0:
+            continue
+        for m in range(_MOMENTS):
+            _down(rows[m, first : y + 1], moments[m])
+        _shortfall(moments, c1, c2, shortfall)
+        total += _sum(shortfall)
+    return 1 - total / ((height - WINDOW + 1) * columns)
+
+
+@njit(cache=True, parallel=True)
 def _plane_means(
-    a: NDArray[np.float32],
-    b: NDArray[np.float32],
-    kernel: NDArray[np.float32],
-    c1: float,
-    c2: float,
+    a: NDArray[np.float32], b: NDArray[np.float32], c1: np.float32, c2: np.float32
 ) -> NDArray[np.float64]:
     """Mean SSIM of each pair of planes (P, H, W)."""
-    planes, height, width = a.shape
-    taps = kernel.shape[0]
-    out_height, out_width = height - taps + 1, width - taps + 1
-    half = np.float32(0.5)
-    luminance_floor, structure_floor = np.float32(c1), np.float32(c2)
-    means = np.empty(planes)
-    for p in prange(planes):
-        # Both factors are taken from one: with d = a - b their shortfalls are
-        # mean(d)² / (mean(a)² + mean(b)² + c1) and var(d) / (var(a) + var(b) + c2), exactly 0 for
-        # equal planes and precise where SSIM is close to 1. Moments are about mid-gray, 0.5, so
-        # that variances lose less to rounding.
-        products = np.empty((4, height, width), dtype=np.float32)
-        for y in range(height):
-            for x in range(width):
-                u, v = a[p, y, x] - half, b[p, y, x] - half
-                products[0, y, x] = u
-                products[1, y, x] = u - v
-                products[2, y, x] = u * u + v * v
-                products[3, y, x] = (u - v) * (u - v)
-        row = np.empty(width, dtype=np.float32)
-        moments = np.empty((4, out_width), dtype=np.float32)
-        total = 0.0
-        for y in range(out_height):
-            for m in range(4):
-                row[:] = 0
-                for k in range(taps):
-                    weight, source = kernel[k], products[m, y + k]
-                    for x in range(width):
-                        row[x] += weight * source[x]
-                moment = moments[m]
-                moment[:] = 0
-                for k in range(taps):
-                    weight, shifted = kernel[k], row[k : k + out_width]
-                    for x in range(out_width):
-                        moment[x] += weight * shifted[x]
-            for x in range(out_width):
-                mean_a, difference = moments[0, x], moments[1, x]
-                mean_b = mean_a - difference
-                variances = moments[2, x] - mean_a * mean_a - mean_b * mean_b
-                change = max(moments[3, x] - difference * difference, np.float32(0))
-                mean_a += half
-                mean_b += half
-                luminances = mean_a * mean_a + mean_b * mean_b
-                luminance = difference * difference / (luminances + luminance_floor)
-                structure = change / (max(variances, np.float32(0)) + structure_floor)
-                moments[0, x] = luminance + structure - luminance * structure
-            for x in range(out_width):
-                total += moments[0, x]
-        means[p] = 1 - total / (out_height * out_width)
+    means = np.empty(a.shape[0])
+    for p in prange(a.shape[0]):
+        means[p] = _plane_mean(a[p], b[p], c1, c2)
     return means
 
 
@@ -106,5 +169,5 @@ def ssim(a: Tensor, b: Tensor, data_range: float = 1.0) -> float:
     if not 1e-6 <= data_range < float("inf"):
         raise InputError(f"data_range must be a number of at least 1e-6, not {data_range}")
     first, second = (x.detach().cpu().flatten(0, 1).contiguous().numpy() for x in (a, b))
-    c1, c2 = (K1 * data_range) ** 2, (K2 * data_range) ** 2
-    return float(_plane_means(first, second, _KERNEL, c1, c2).mean())
+    c1, c2 = (np.float32((k * data_range) ** 2) for k in (K1, K2))
+    return float(_plane_means(first, second, c1, c2).mean())
