@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 KEDRO := $(BIN)/kedro
 
 .DEFAULT_GOAL := help
-.PHONY: help run resume test lint results bench viz ui
+.PHONY: help run resume test lint results study bench viz ui
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -40,6 +40,14 @@ results: ## show a run's results in the docs (BENCHMARK=photos)
 	cp data/08_reporting/$(BENCHMARK)/main_table.csv docs/results/$(BENCHMARK).csv
 	mkdir -p docs/figures
 	cp data/08_reporting/$(BENCHMARK)/figures/example.png data/08_reporting/$(BENCHMARK)/figures/actions.png docs/figures/
+
+study: $(READY) ## compare the projections and show that in the docs (two minutes)
+	$(KEDRO) run --pipelines projection_study
+	mkdir -p docs/results docs/figures
+	cp data/08_reporting/$(BENCHMARK)/projection_study.md docs/results/
+	$(BIN)/python -c "from PIL import Image; \
+		figure = Image.open('data/08_reporting/$(BENCHMARK)/figures/projection_study.png'); \
+		figure.convert('RGB').quantize(256).save('docs/figures/projection_study.png', optimize=True)"
 
 bench: $(READY) ## speed of the core beside named peers
 	$(BIN)/python -m benchmarks

@@ -62,6 +62,12 @@ def test_every_environment_is_valid(environment):
         ("policy_training.beta", 1.5, "parameter policy_training.beta"),
         ("policy_training.alpha", 0, "parameter policy_training.alpha"),
         ("distance.projection", "pca", "parameter distance.projection = 'pca'"),
+        ("distance.measure.kind", "waserstein", "did you mean 'wasserstein'?"),
+        ("distance.measure.p", 3, "parameter distance.measure = "),
+        ("distance.measure.bins", 8, "unknown option of the distance 'wasserstein' 'bins'"),
+        ("distance.measure", {"kind": "aline_d"}, "asks no classifiers"),
+        ("distance.measure", {}, "not the specification of a distance"),
+        ("policy_training.reward.regulariser", "mono", "policy_training.reward.regulariser"),
         ("seed", -1, "parameter seed = -1"),
         ("seed", True, "parameter seed = True"),
         ("seed", 10**30, "parameter seed = 1000"),
@@ -80,6 +86,12 @@ def test_every_environment_is_valid(environment):
             "'gaussian_noise' is named twice",
         ),
         ("benchmark", "../elsewhere", "parameter benchmark = '../elsewhere'"),
+        ("projection_study.sample_sizes", [50, 50], "the values must rise"),
+        ("projection_study.images", 1599, "perturbed images need 1600"),
+        ("projection_study.dimensions", 577, "images of 24x24 pixels allow 576 at most"),
+        ("projection_study.strengths.gaussian_blur", [1, 2], "the first strength must be 0"),
+        ("projection_study.strengths.impulse_noise", [0, 2], "a share of pixels is 1 at most"),
+        ("projection_study.strengths.gaussian_nose", [0, 2], "gaussian_noise'?"),
     ],
 )
 def test_a_mistake_is_named_in_one_line(base, path, value, message):
@@ -87,6 +99,19 @@ def test_a_mistake_is_named_in_one_line(base, path, value, message):
         Parameters.check(set_value(base, path, value))
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        {"kind": "wasserstein", "p": 2},
+        {"kind": "sliced_wasserstein", "directions": 64},
+        {"kind": "kullback_leibler", "bins": 8},
+    ],
+)
+def test_distances_between_points_are_taken_with_their_options(base, measure):
+    values = set_value(base, "distance.measure", measure)
+    assert Parameters.check(values).distance.measure == measure
 
 
 def test_a_missing_parameter_is_named(base):

@@ -56,7 +56,7 @@ def _check_environment(options: dict[str, Any]) -> None:
 
 
 def _check_pipelines(options: dict[str, Any]) -> None:
-    from superstar.pipeline_registry import PIPELINES
+    from superstar.pipeline_registry import BESIDE, PIPELINES
 
     # `--pipeline` is Kedro's older spelling of `--pipelines`; it stays without its warning.
     if options.get("pipeline") and options.get("pipelines"):
@@ -67,8 +67,8 @@ def _check_pipelines(options: dict[str, Any]) -> None:
     if source is ParameterSource.COMMANDLINE and not options["pipelines"]:
         raise InputError("--pipelines names no pipeline")
     for name in options.get("pipelines") or []:
-        if name not in (*PIPELINES, "__default__"):
-            raise unknown_name("pipeline", name, PIPELINES)
+        if name not in (*PIPELINES, *BESIDE, "__default__"):
+            raise unknown_name("pipeline", name, (*PIPELINES, *BESIDE))
 
 
 def _known(error: BaseException) -> str | None:

@@ -68,7 +68,7 @@ class ProvenanceHook:
     ) -> None:
         """Find what is out of date: to make again, or to warn of where it is only read."""
         self._catalog = catalog
-        nodes = pipelines["__default__"].nodes
+        nodes = (pipelines["__default__"] + pipeline).nodes
         parameters = {n: catalog.load(n) for node in nodes for n in node.inputs if is_parameter(n)}
         names = {name for node in nodes for name in node.outputs}
         resuming = bool(run_params.get("only_missing_outputs"))

@@ -3,6 +3,7 @@
 One model a pipeline, in the order of the pipelines. Values live in `conf/<environment>/`.
 """
 
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -17,6 +18,7 @@ Severity = Annotated[int, Field(ge=1, le=5)]
 Colour = Annotated[tuple[float, float, float], Field(strict=False)]
 Scatter = Annotated[tuple[Positive, Positive, Positive], Field(strict=False)]
 Interval = Annotated[tuple[Positive, Positive], Field(strict=False)]
+Strengths = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=2)]
 Scale = Literal["imagenet", "cifar"]
 
 
@@ -49,10 +51,20 @@ class Execution(Section):
 class Distance(Section):
     """How far a set of images is from the validation set (paper, Dimensionality Reduction)."""
 
-    projection: Literal["dct"]
+    projection: Literal["dct", "uniform_qr", "haar", "gaussian", "sparse"]
     dimensions: Count
     mean: Colour
     std: Scatter
+    measure: dict[str, Any]
+
+    @field_validator("measure")
+    @classmethod
+    def _between_points(cls, measure: dict[str, Any]) -> dict[str, Any]:
+        from superstar.measures import Distance as Measure
+
+        if Measure.from_dict(measure).queries_classifiers:
+            raise InputError("a run measures images: take a distance that asks no classifiers")
+        return measure
 
 
 class DataPreparation(Section):
@@ -176,11 +188,12 @@ class Operability(Section):
 
 
 class Reward(Section):
-    """Weight and threshold of the reward's similarity term (lambda and omega in the paper)."""
+    """The reward's similarity term: weight and threshold (lambda and omega in the paper), form."""
 
     ssim_weight: Annotated[float, Field(ge=0)]
     ssim_threshold: Annotated[float, Field(ge=0, le=1)]
     data_range: Annotated[float, Field(ge=1e-3)]
+    regulariser: Literal["paper", "monotone"]
 
 
 class Exploration(Section):
@@ -247,6 +260,45 @@ class Reporting(Section):
     example_shift: str
 
 
+class PerturbationStrengths(Section):
+    """Of each perturbation, from 0 (images as they are) upwards."""
+
+    gaussian_noise: Strengths
+    impulse_noise: Strengths
+    gaussian_blur: Strengths
+
+    @field_validator("*")
+    @classmethod
+    def _from_none(cls, strengths: list[float]) -> list[float]:
+        if strengths[0] != 0:
+            raise InputError("the first strength must be 0, which leaves images as they are")
+        return _rising(strengths)
+
+    @field_validator("impulse_noise")
+    @classmethod
+    def _shares(cls, strengths: list[float]) -> list[float]:
+        if strengths[-1] > 1:
+            raise InputError("a share of pixels is 1 at most")
+        return strengths
+
+
+class ProjectionStudy(Section):
+    """Distances under several projections (paper, appendix C)."""
+
+    source: Literal["photos", "mnist"]
+    images: Count
+    size: Annotated[int, Field(ge=16)]
+    dimensions: Count
+    sample_sizes: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1)]
+    trials: Annotated[int, Field(ge=2)]
+    strengths: PerturbationStrengths
+
+    @field_validator("sample_sizes")
+    @classmethod
+    def _growing(cls, sizes: list[int]) -> list[int]:
+        return _rising(sizes)
+
+
 class Parameters(Section):
     """All parameters of a run."""
 
@@ -265,6 +317,7 @@ class Parameters(Section):
     benchmark_generation: BenchmarkGeneration
     evaluation: Evaluation
     reporting: Reporting
+    projection_study: ProjectionStudy
 
     @model_validator(mode="after")
     def _fit_the_images(self) -> "Parameters":
@@ -302,6 +355,22 @@ class Parameters(Section):
             raise InputError(f"reporting.example_shift {shift!r} is not among the shifts evaluated")
         return self
 
+    @model_validator(mode="after")
+    def _study_has_images(self) -> "Parameters":
+        study = self.projection_study
+        if study.dimensions > study.size**2:
+            raise InputError(
+                f"projection_study.dimensions = {study.dimensions}: images of "
+                f"{study.size}x{study.size} pixels allow {study.size**2} at most"
+            )
+        if study.images < 2 * study.sample_sizes[-1]:
+            raise InputError(
+                f"projection_study.images = {study.images}: disjoint samples of "
+                f"{study.sample_sizes[-1]} clean and {study.sample_sizes[-1]} perturbed images "
+                f"need {2 * study.sample_sizes[-1]}"
+            )
+        return self
+
     @classmethod
     def check(cls, values: dict[str, Any]) -> "Parameters":
         """The parameters, checked.
@@ -313,6 +382,12 @@ class Parameters(Section):
             return cls.model_validate(values)
         except ValidationError as error:
             raise InputError(_first_line(error, values)) from None
+
+
+def _rising(values: list[Any]) -> list[Any]:
+    if any(later <= earlier for earlier, later in pairwise(values)):
+        raise InputError("the values must rise")
+    return values
 
 
 def _without_repeats(values: list[Any]) -> list[Any]:

@@ -17,10 +17,16 @@ PIPELINES = (
     "reporting",
 )
 
+# Run only when named.
+BESIDE = ("projection_study",)
+
 
 def register_pipelines() -> dict[str, Pipeline]:
     """Every pipeline by name; `__default__` chains all stages."""
     pipelines = {
         name: import_module(f"superstar.pipelines.{name}").create_pipeline() for name in PIPELINES
     }
-    return {"__default__": sum(pipelines.values(), Pipeline([])), **pipelines}
+    beside = {
+        name: import_module(f"superstar.pipelines.{name}").create_pipeline() for name in BESIDE
+    }
+    return {"__default__": sum(pipelines.values(), Pipeline([])), **pipelines, **beside}

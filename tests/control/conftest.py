@@ -11,8 +11,5 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     monkeypatch.setattr(observation, "state_features", toy.state_features)
     for module in (algorithm, env, thresholds):
         monkeypatch.setattr(module, "apply_action", toy.apply_action)
-    for module in (algorithm, env):
-        monkeypatch.setattr(module, "wasserstein_distance", toy.wasserstein_distance)
-    monkeypatch.setattr(thresholds, "points_distance", toy.points_distance)
     monkeypatch.setattr(env, "ssim", toy.ssim)
     return toy

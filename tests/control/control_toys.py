@@ -12,8 +12,9 @@ from torch import Tensor
 class World:
     """Stand-ins for actions and measures: only the mean level of the images counts.
 
-    An action multiplies the images by its factor; the distance is 100 times the mean level; the
-    similarity is 1 minus the change of the level; the state is the level three times.
+    An action multiplies the images by its factor; the one coordinate of a point is 100 times its
+    image's level, which is the distance from a reference at 0; the similarity is 1 minus the
+    change of the level; the state is the level three times.
     """
 
     factors: dict[str, float] = field(
@@ -33,21 +34,19 @@ class World:
         self.applied.append(name)
         return (images * self.factors[name]).clamp(0, 1)
 
-    def wasserstein_distance(self, reference: object, images: Tensor, projection: object) -> float:
-        self.measured += 1
-        return 100 * float(images.double().mean())
-
     def projection(self, images: Tensor) -> Tensor:
-        return images.mean(dim=(1, 2, 3))[:, None]
-
-    def points_distance(self, reference: object, points: Tensor) -> float:
-        return 100 * float(points.double().mean())
+        self.measured += 1
+        return hundredfold(images)
 
     def ssim(self, first: Tensor, second: Tensor, data_range: float) -> float:
         return 1 - abs(float(first.double().mean() - second.double().mean()))
 
     def state_features(self, images: Tensor) -> Tensor:
         return images.mean(dim=(1, 2, 3))[:, None].expand(-1, 3)
+
+
+def hundredfold(images: Tensor) -> Tensor:
+    return 100 * images.double().mean(dim=(1, 2, 3))[:, None]
 
 
 def level(value: float, count: int = 2, side: int = 16) -> Tensor:

@@ -3,7 +3,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from control_toys import World, level
+from control_toys import World, hundredfold, level
 from gymnasium import spaces
 from numpy.testing import assert_allclose
 from safetensors.torch import load_file, save_file
@@ -130,7 +130,7 @@ def test_curves_tell_the_story_of_each_episode(world: World):
     env = ShiftEnv(
         [level(0.8), level(0.6)],
         torch.zeros(1, 1),
-        None,
+        hundredfold,
         actions=actions,
         ssim_weight=20,
         ssim_threshold=0.994,
@@ -160,7 +160,7 @@ def test_evaluation_beside_policies_that_learned_nothing(world: World):
     env = ShiftEnv(
         [level(0.8), level(0.6), level(0.4)],
         torch.zeros(1, 1),
-        None,
+        hundredfold,
         actions=("nop", "wavelet_bayes", "clahe_2_1"),
         ssim_weight=0,
         ssim_threshold=0,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 import torch
-from control_toys import World, level, noisy, photographs
+from control_toys import World, hundredfold, level, noisy, photographs
 from numpy.testing import assert_allclose
 from sklearn.tree import DecisionTreeClassifier
 
@@ -10,7 +10,7 @@ from superstar.control.algorithm import Selection, select_transforms
 from superstar.control.networks import always
 from superstar.control.observation import observe
 from superstar.errors import InputError
-from superstar.measures import Projection, wasserstein_distance
+from superstar.measures import Distance, Projection, wasserstein_distance
 
 ACTIONS = ("nop", "bilateral", "wavelet_bayes", "wavelet_visu", "clahe_2_1", "clahe_2_2")
 OPERABLE = DecisionTreeClassifier().fit(np.zeros((2, 3)), [1, 1])
@@ -31,7 +31,7 @@ def scripted(*names: str):
 def select(policy, images=None, **changes) -> Selection:
     arguments = {
         "reference": torch.zeros(1, 1),
-        "projection": None,
+        "projection": hundredfold,
         "tree": OPERABLE,
         "alpha": 0.9,
         "beta": 0.995,
@@ -193,10 +193,26 @@ def test_with_the_real_library_the_sequence_explains_the_images():
     assert_allclose(selection.steps[0].state, observe(images))
 
 
+def test_another_distance_measures_every_step(world: World):
+    # The same sequence of levels, but the second order squares what differs between images.
+    images = torch.cat([level(0.2, 1), level(0.8, 1)])
+    selection = select(scripted("wavelet_bayes", "nop"), images)
+    assert_allclose(selection.distances, [50, 48.5], rtol=1e-5)
+    second = Distance.create("wasserstein", p=2)
+    selection = select(scripted("wavelet_bayes", "nop"), images, distance=second)
+    assert_allclose(selection.distances, np.sqrt((20**2 + 80**2) / 2) * np.array([1, 0.97]), 1e-5)
+    # A divergence that is saturated sees no progress.
+    selection = select(scripted("wavelet_bayes"), images, distance="total_variation")
+    assert selection.sequence == ()
+    assert selection.stop_reason == "beta"
+    assert selection.distances == (1.0,)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"horizon": 0}, "horizon"),
+        ({"distance": "total_variatoin"}, "did you mean 'total_variation'"),
         ({"alpha": 0.0}, "alpha"),
         ({"beta": 1.01}, "beta"),
         ({"beta": float("nan")}, "beta"),

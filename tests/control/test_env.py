@@ -6,7 +6,7 @@ import gymnasium
 import numpy as np
 import pytest
 import torch
-from control_toys import Lazy, World, level, noisy, photographs
+from control_toys import Lazy, World, hundredfold, level, noisy, photographs
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env
@@ -16,7 +16,7 @@ from superstar.actions import ACTIONS, apply_action
 from superstar.control import ShiftEnv
 from superstar.control.observation import observe
 from superstar.errors import InputError
-from superstar.measures import Projection, ssim, wasserstein_distance
+from superstar.measures import Distance, Projection, ssim, wasserstein_distance
 
 TOY_ACTIONS = ("nop", "wavelet_bayes", "wavelet_visu", "clahe_2_1", "clahe_2_2")
 NOP, BAYES, VISU, CLAHE, WORSE = range(5)
@@ -25,6 +25,7 @@ ONE_BATCH = level(0.8).nbytes
 
 def toy_env(batches=(0.8,), **changes) -> ShiftEnv:
     arguments = {
+        "projection": hundredfold,
         "actions": TOY_ACTIONS,
         "ssim_weight": 20.0,
         "ssim_threshold": 0.994,
@@ -32,7 +33,6 @@ def toy_env(batches=(0.8,), **changes) -> ShiftEnv:
     return ShiftEnv(
         [level(value) for value in batches],
         torch.zeros(1, 1),
-        None,
         **(arguments | changes),
     )
 
@@ -62,7 +62,7 @@ def small_env(side: int = 24, count: int = 6, **changes) -> ShiftEnv:
 
 
 def test_known_transitions_are_not_computed_again(world: World):
-    env = toy_env()
+    env = toy_env(projection=world.projection)
     first = play(env, BAYES, VISU)
     assert world.applied == ["wavelet_bayes", "wavelet_visu"]
     assert play(env, BAYES, VISU) == first
@@ -164,7 +164,7 @@ def test_an_episode_seen_before_loads_no_images(world: World):
     env = ShiftEnv(
         batches,
         torch.zeros(1, 1),
-        None,
+        hundredfold,
         actions=TOY_ACTIONS,
         ssim_weight=1,
         ssim_threshold=0.5,
@@ -225,9 +225,66 @@ def test_transitions_with_the_real_library():
 
 
 @pytest.mark.parametrize(
+    "distance",
+    ["wasserstein", "sliced_wasserstein", Distance.create("jensen_shannon", bins=4)],
+)
+def test_every_distance_between_points_serves(distance):
+    env = small_env(distance=distance)
+    env.reset(options={"batch": 1})
+    _, reward, *_, info = env.step(env.actions.index("wavelet_bayes"))
+    points = env._projection(apply_action(env._batches[1], "wavelet_bayes"))
+    assert info["distance"] == Distance.of(distance)(env._reference, points)
+    plain = small_env().reset(options={"batch": 1})[1]["initial_distance"]
+    assert (info["initial_distance"] == plain) == (distance == "wasserstein")
+    assert reward <= -info["distance"]
+
+
+def test_an_ensemble_in_place_of_a_projection_serves_aline_d():
+    thresholds = torch.tensor([0.40, 0.45, 0.55])
+
+    def predict(images: torch.Tensor) -> torch.Tensor:
+        return (images.mean((1, 2, 3))[:, None] > thresholds).long()
+
+    clean = photographs(60, 16, 16, seed=1)
+    labels = (clean.mean((1, 2, 3)) > 0.43).long()[:, None]
+    reference = torch.cat([labels, predict(clean)], dim=1)
+    env = ShiftEnv(
+        [clean, clean * 0.8],
+        reference,
+        predict,
+        distance="aline_d",
+        actions=("nop", "wavelet_visu"),
+        ssim_weight=0,
+        ssim_threshold=0,
+    )
+    *_, info = env.reset(options={"batch": 0})
+    error = (predict(clean)[:, :1] != labels).double().mean().item()
+    assert info["distance"] == pytest.approx(error)
+    env.reset(options={"batch": 1})
+    *_, info = env.step(1)
+    assert 0 <= info["distance"] <= 1
+    assert info["distance"] != pytest.approx(error)
+
+
+@pytest.mark.parametrize("regulariser", ["paper", "monotone"])
+def test_the_regulariser_is_a_choice(world: World, regulariser):
+    similarity = 1 - 0.8 * 0.03
+    expected = {"paper": log(1 - similarity), "monotone": log((1 + similarity) / 1.994)}
+    env = toy_env(regulariser=regulariser)
+    reward = play(env, BAYES)[-1][1]
+    assert reward == pytest.approx(-80 * 0.97 + 20 * expected[regulariser], rel=1e-5)
+    # The greater change costs the paper's form less, the monotone one more.
+    costs = [play(env, action)[-1][1] + play(env, action)[-1][4]["distance"] for action in (1, 2)]
+    assert (costs[0] < costs[1]) == (regulariser == "paper")
+
+
+@pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"horizon": 0}, "horizon"),
+        ({"distance": "waserstein"}, "did you mean 'wasserstein'"),
+        ({"distance": None}, "a name or a Distance"),
+        ({"regulariser": "monoton"}, "did you mean 'monotone'"),
         ({"alpha": 0.0}, "alpha"),
         ({"alpha": 1.1}, "alpha"),
         ({"ssim_weight": -1.0}, "weight"),
@@ -261,7 +318,7 @@ def test_bad_calls_are_refused(world: World):
 
 def test_a_batch_that_is_none_of_images_is_named():
     env = partial(ShiftEnv, [torch.zeros(2, 3, 16, 16, dtype=torch.uint8)])(
-        torch.zeros(1, 1), None, actions=("nop",), ssim_weight=1, ssim_threshold=0.5
+        torch.zeros(1, 1), hundredfold, actions=("nop",), ssim_weight=1, ssim_threshold=0.5
     )
     with pytest.raises(InputError, match="batch 0"):
         env.reset()

@@ -18,7 +18,7 @@ from superstar.control.networks import Actor, sampled, save_actor
 from superstar.control.supervisor import FILES
 from superstar.errors import InputError
 from superstar.images import stream
-from superstar.measures import Projection
+from superstar.measures import Distance, Projection
 
 
 def supervisor(actions=ACTIONS, operable: int = 1, **changes) -> Supervisor:
@@ -111,6 +111,27 @@ def test_a_supervisor_survives_the_disk(tmp_path, actions):
         assert torch.equal(first.images, second.images)
 
 
+def test_the_distance_is_the_supervisors_own(tmp_path):
+    sliced = Distance.create("sliced_wasserstein", p=2, directions=20)
+    ours = supervisor(distance=sliced)
+    ours.save(tmp_path / "supervisor")
+    theirs = Supervisor.load(tmp_path / "supervisor")
+    assert theirs.distance == sliced
+    images = shifted()
+    first = sliced(ours.validation_points, ours.projection(images))
+    assert ours.recover(images).distances[0] == theirs.recover(images).distances[0] == first
+    assert supervisor(distance="sliced_wasserstein").distance == Distance.of("sliced_wasserstein")
+
+
+def test_a_folder_that_names_no_distance_has_the_papers(tmp_path, saved):
+    older = tmp_path / "older"
+    shutil.copytree(saved, older)
+    spec = json.loads((saved / "supervisor.json").read_text())
+    assert spec.pop("distance") == {"kind": "wasserstein", "p": 1}
+    (older / "supervisor.json").write_text(json.dumps(spec))
+    assert Supervisor.load(older).distance == Distance.of("wasserstein")
+
+
 def test_saving_again_replaces_the_folder_and_leaves_nothing_beside_it(tmp_path):
     path = tmp_path / "supervisor"
     supervisor().save(path)
@@ -191,6 +212,10 @@ def test_parts_of_another_supervisor_are_refused(tmp_path, saved):
         ("image_size", [24, 24]),
         ("projection", {}),
         ("projection", {"kind": "unheard-of"}),
+        ("distance", {"kind": "waserstein"}),
+        ("distance", {"kind": "wasserstein", "p": 3}),
+        ("distance", {}),
+        ("distance", {"kind": "aline_d"}),
         ("surprise", 1),
     ],
 )
@@ -220,6 +245,8 @@ def test_images_of_another_size_are_refused():
     ("changes", "message"),
     [
         ({"beta": 0.0}, "beta"),
+        ({"distance": "aline_d"}, "asks classifiers"),
+        ({"distance": "waserstein"}, "did you mean 'wasserstein'"),
         ({"horizon": 0}, "horizon"),
         ({"actions": ("nop", "bilateral")}, "8 actions"),
         ({"denoiser": None}, "denoiser"),

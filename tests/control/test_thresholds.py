@@ -12,7 +12,7 @@ from superstar.control.networks import always
 from superstar.control.thresholds import calibrate_beta
 from superstar.errors import InputError
 from superstar.images import stream
-from superstar.measures import Projection
+from superstar.measures import Distance, Projection
 
 TOY_ACTIONS = ("nop", "bilateral", "wavelet_bayes", "clahe_2_2")
 WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
@@ -42,7 +42,8 @@ def test_beta_is_at_most_one(world: World):
     assert calibrate(level(0.5, count=8), actions=("clahe_2_2",)).beta == pytest.approx(1)
 
 
-def test_the_margin_counts_in_spreads_of_the_strongest_action():
+@pytest.mark.parametrize("distance", ["wasserstein", "sliced_wasserstein"])
+def test_the_margin_counts_in_spreads_of_the_strongest_action(distance):
     clean, validation = photographs(40, 16, 16, 1), photographs(30, 16, 16, 2)
     projection = Projection.create("dct", n=256, m=30, seed=0, mean=(0.45,) * 3, std=(0.25,) * 3)
     reference = projection(validation)
@@ -52,6 +53,7 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action():
         "batch_size": 20,
         "draws": 4,
         "actions": WITHOUT_NETWORK,
+        "distance": distance,
     }
     calibration = calibrate(clean, margin=2.0, **arguments)
     ratios = calibration.ratios
@@ -79,6 +81,7 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action():
                 denoiser=None,
                 rng=np.random.default_rng(0),
                 actions=WITHOUT_NETWORK,
+                distance=distance,
             )
             assert selection.sequence == ()
             assert selection.stop_reason in ("beta", "nop")
@@ -93,6 +96,7 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action():
         ({"margin": -1.0}, "margin"),
         ({"actions": ("nop",)}, "other than"),
         ({"actions": ("dncnn",)}, "denoiser"),
+        ({"distance": "sliced"}, "unknown distance"),
         ({"clean": torch.zeros(8, 3, 16, 16)}, "distance 0"),
     ],
 )
@@ -105,10 +109,10 @@ def test_bad_arguments_are_refused(world: World, changes, message: str):
 def test_a_margin_that_leaves_no_beta_is_refused(world: World):
     ratios = iter([10.0, 1.0, 10.0, 9.0])
 
-    def erratic(reference, points) -> float:
+    def erratic(self, reference, points) -> float:
         return next(ratios)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("superstar.control.thresholds.points_distance", erratic)
+        patch.setattr(Distance, "__call__", erratic)
         with pytest.raises(InputError, match="margin"):
             calibrate(level(0.5, count=8), draws=2, actions=("bilateral",))

@@ -10,13 +10,13 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
 from superstar.actions import ACTIONS, Denoiser, apply_action
-from superstar.control.env import check_actions
+from superstar.control.env import Embedding, check_actions
 from superstar.control.networks import Policy
 from superstar.control.observation import observe
 from superstar.control.operability import is_operable
 from superstar.errors import InputError
 from superstar.images import check_images
-from superstar.measures import Projection, wasserstein_distance
+from superstar.measures import Distance
 
 StopReason = Literal["inoperable", "alpha", "beta", "nop", "horizon"]
 
@@ -83,7 +83,7 @@ def select_transforms(
     policy: Policy,
     *,
     reference: Tensor,
-    projection: Projection,
+    projection: Embedding,
     tree: DecisionTreeClassifier,
     alpha: float,
     beta: float,
@@ -91,6 +91,7 @@ def select_transforms(
     denoiser: Denoiser | None,
     rng: np.random.Generator,
     actions: Sequence[str] = ACTIONS,
+    distance: str | Distance = "wasserstein",
 ) -> Selection:
     """Choose and apply corrections until a brake stops the policy (paper, Algorithm 1).
 
@@ -115,21 +116,23 @@ def select_transforms(
         denoiser: for `dncnn`.
         rng: the policy's random stream.
         actions: names of the policy's actions, in its order.
+        distance: between sets of points; a name stands for `Distance.create(name)`.
 
     Returns:
         The sequence, the corrected images and every decision on the way.
 
     Raises:
-        InputError: not a batch of images, an argument outside its range, an unknown action,
-            `dncnn` without a denoiser.
+        InputError: not a batch of images, an argument outside its range, an unknown action or
+            distance, `dncnn` without a denoiser.
     """
     check_images(images)
     check_actions(actions, denoiser)
     check_brakes(alpha, beta, horizon)
+    measure = Distance.of(distance)
 
     sequence: list[str] = []
     steps: list[Step] = []
-    distances = [float(wasserstein_distance(reference, images, projection))]
+    distances = [measure(reference, projection(images))]
     stop_reason: StopReason = "horizon"
     for _ in range(horizon):
         state = observe(images)
@@ -143,19 +146,19 @@ def select_transforms(
             stop_reason = "nop"
             break
         corrected = apply_action(images, action, denoiser=denoiser)
-        distance = float(wasserstein_distance(reference, corrected, projection))
-        if distance >= beta * distances[-1]:
-            steps.append(Step(state, True, action, distance, "dropped", "beta"))
+        reached = measure(reference, projection(corrected))
+        if reached >= beta * distances[-1]:
+            steps.append(Step(state, True, action, reached, "dropped", "beta"))
             stop_reason = "beta"
             break
         images = corrected
         sequence.append(action)
-        distances.append(distance)
-        if distance <= alpha * distances[0]:
-            steps.append(Step(state, True, action, distance, "kept", "alpha"))
+        distances.append(reached)
+        if reached <= alpha * distances[0]:
+            steps.append(Step(state, True, action, reached, "kept", "alpha"))
             stop_reason = "alpha"
             break
-        steps.append(Step(state, True, action, distance, "kept", "progress"))
+        steps.append(Step(state, True, action, reached, "kept", "progress"))
     return Selection(tuple(sequence), tuple(steps), stop_reason, tuple(distances), images)
 
 

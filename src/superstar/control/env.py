@@ -1,9 +1,8 @@
 """Distribution-shift recovery as a Markov decision process (paper, section 4)."""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import log
 from typing import Any
 
 import gymnasium
@@ -15,11 +14,14 @@ from torch import Tensor
 
 from superstar.actions import ACTIONS, Denoiser, apply_action
 from superstar.control.observation import STATE_HIGH, STATE_LOW, observe
+from superstar.control.regulariser import Regulariser, check_regulariser, penalty
 from superstar.errors import InputError, unknown_name
 from superstar.images import check_images
-from superstar.measures import Projection, ssim, wasserstein_distance
+from superstar.measures import Distance, ssim
 
 Prefix = tuple[int, ...]
+Embedding = Callable[[Tensor], Tensor]
+"""Images float32 (N, 3, H, W) to points (N, m): a `Projection`, or what `distance` asks for."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class Outcome:
 
     Attributes:
         state: float32 (3,), the state features' mean.
-        distance: Wasserstein distance to the validation points.
+        distance: to the validation points.
         similarity: mean SSIM to the initial images; 1 for the initial images themselves.
     """
 
@@ -77,8 +79,9 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         R = -W(V, after) + λ·L_S(V_c, after),  L_S = log(1 - ssim) if ssim < ω, else 0,
 
     (section 4, "Computing Reward", as the authors' release evaluates it: both terms after the
-    action). The episode terminates when W ≤ α·W_0 and is truncated after `horizon` steps; β and
-    operability belong to the run time (Algorithm 1), not to training.
+    action), with W the distance chosen and L_S in the form that `regulariser` names. The episode
+    terminates when W ≤ α·W_0 and is truncated after `horizon` steps; β and operability belong to
+    the run time (Algorithm 1), not to training.
 
     Transitions are deterministic, so what was computed once for (batch, actions so far) is never
     computed again: features, distance and similarity of every prefix are kept for good, images
@@ -93,12 +96,16 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             uniformly, or takes the one that `options={"batch": i}` names. Any sequence will do,
             also one that loads a batch when asked; each is checked when it is first used.
         reference: the projected validation set, (n, m).
-        projection: what projected it; applied to every set of images.
+        projection: what projected it; applied to every set of images. Any function from images to
+            points (N, m) will do; for the distance `aline_d` it gives an ensemble's predictions
+            (N, K), and the reference is (n, 1 + K), true labels first.
+        distance: between sets of points; a name stands for `Distance.create(name)`.
         actions: names of the library, in the order of the action space.
         horizon: most steps of an episode, at least 1.
         alpha: the episode ends at this share of the initial distance, in (0, 1].
         ssim_weight: λ, at least 0.
         ssim_threshold: ω, in [0, 1].
+        regulariser: the form of L_S: "paper", or "monotone", which grows as similarity falls.
         data_range: dynamic range that SSIM assumes. The paper's 255, for images in [0, 1], makes
             SSIM's constants dominate; its λ and ω are meant for that.
         denoiser: for `dncnn`.
@@ -106,8 +113,8 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             the images at hand come on top.
 
     Raises:
-        InputError: an argument outside its range, an unknown or repeated action, `dncnn` without
-            a denoiser, no batch.
+        InputError: an argument outside its range, an unknown distance or regulariser, an unknown
+            or repeated action, `dncnn` without a denoiser, no batch.
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 (the base class says so)
@@ -116,14 +123,16 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self,
         batches: Sequence[Tensor],
         reference: Tensor,
-        projection: Projection,
+        projection: Embedding,
         *,
+        distance: str | Distance = "wasserstein",
         actions: Sequence[str] = ACTIONS,
         horizon: int = 5,
         alpha: float = 0.9,
         ssim_weight: float,
         ssim_threshold: float,
         data_range: float = 255.0,
+        regulariser: Regulariser = "paper",
         denoiser: Denoiser | None = None,
         memory_limit: int = 2**30,
     ) -> None:
@@ -139,13 +148,16 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise InputError(f"the threshold of SSIM must lie in [0, 1], not {ssim_threshold}")
         if memory_limit < 0:
             raise InputError(f"the memory limit must be at least 0 bytes, not {memory_limit}")
+        check_regulariser(regulariser)
         check_actions(actions, denoiser)
+        self.distance = Distance.of(distance)
         self.actions = tuple(actions)
         self.horizon = horizon
         self.alpha = alpha
         self.ssim_weight = ssim_weight
         self.ssim_threshold = ssim_threshold
         self.data_range = data_range
+        self.regulariser = regulariser
         self.observation_space = spaces.Box(STATE_LOW, STATE_HIGH, dtype=np.float32)
         self.action_space = spaces.Discrete(len(self.actions))
         self.steps = 0
@@ -237,10 +249,8 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         super().close()
 
     def _reward(self, outcome: Outcome) -> float:
-        penalty = 0.0
-        if outcome.similarity < self.ssim_threshold:  # ω ≤ 1, so the logarithm is finite
-            penalty = log(1 - outcome.similarity)
-        return -outcome.distance + self.ssim_weight * penalty
+        change = penalty(self.regulariser, outcome.similarity, self.ssim_threshold)
+        return -outcome.distance + self.ssim_weight * change
 
     def _ends(self, outcome: Outcome) -> bool:
         return outcome.distance <= self.alpha * self._outcomes[self._batch, ()].distance
@@ -265,7 +275,7 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             images = self._apply(self._prefix_images(prefix[:-1]), prefix[-1])
         outcome = Outcome(
             state=observe(images),
-            distance=float(wasserstein_distance(self._reference, images, self._projection)),
+            distance=self.distance(self._reference, self._projection(images)),
             similarity=(
                 float(ssim(initial, images, data_range=self.data_range)) if prefix else 1.0
             ),

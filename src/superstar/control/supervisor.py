@@ -21,7 +21,7 @@ from superstar.control.networks import Actor, load_actor, sampled, save_actor
 from superstar.control.operability import load_tree, save_tree
 from superstar.errors import InputError
 from superstar.images import SMALLEST_SIDE, check_images, stream
-from superstar.measures import Projection
+from superstar.measures import Distance, Projection
 
 SPEC = "supervisor.json"
 ACTOR = "actor.safetensors"
@@ -46,6 +46,8 @@ class _Spec(BaseModel):
     beta: float = Field(gt=0, le=1)
     horizon: int = Field(ge=1)
     projection: dict[str, Any]
+    # Folders written before there was a choice do not name it.
+    distance: dict[str, Any] = Field(default_factory=lambda: Distance.of("wasserstein").to_dict())
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Recovery:
     Attributes:
         images: the corrected images, float32 (N, 3, H, W) in [0, 1].
         actions: names of the corrections applied, in order; empty if it abstained.
-        distances: Wasserstein distance to the validation set at first and after each correction.
+        distances: to the validation set at first and after each correction.
         operable: whether the images as they came were operable.
         stopped_by: "inoperable", "alpha", "beta", "nop" or "horizon".
         steps: every decision on the way, those not to act included.
@@ -85,6 +87,8 @@ class Supervisor:
         actions: names of the actor's actions, in its order.
         image_size: (height, width) of the images it was made for, in pixels.
         benchmark: name of the benchmark it was made for.
+        distance: between sets of points, the one that α and β were chosen for; a name stands for
+            `Distance.create(name)`. Not `aline_d`, which asks classifiers about the images.
 
     Raises:
         InputError: parts that do not fit together or a threshold outside its range.
@@ -101,6 +105,7 @@ class Supervisor:
     actions: tuple[str, ...]
     image_size: tuple[int, int]
     benchmark: str
+    distance: str | Distance = "wasserstein"
 
     def __post_init__(self) -> None:
         self.actions = tuple(self.actions)
@@ -110,6 +115,12 @@ class Supervisor:
         if self.actor.n_actions != len(self.actions):
             raise InputError(
                 f"the actor has {self.actor.n_actions} actions, but {len(self.actions)} are named"
+            )
+        self.distance = Distance.of(self.distance)
+        if self.distance.queries_classifiers:
+            raise InputError(
+                f"a supervisor cannot measure with {self.distance.kind!r}, which asks classifiers "
+                "about the images: take a distance between points"
             )
         _check_points(self.validation_points, self.projection)
         height, width = self.image_size
@@ -151,6 +162,7 @@ class Supervisor:
             denoiser=self.denoiser,
             rng=stream(seed, "recover"),
             actions=self.actions,
+            distance=self.distance,
         )
         return Recovery(
             # Where it abstained these are the caller's own images: never hand out the same memory.
@@ -213,6 +225,7 @@ class Supervisor:
             beta=self.beta,
             horizon=self.horizon,
             projection=dict(self.projection.to_dict()),
+            distance=Distance.of(self.distance).to_dict(),
         )
         (folder / SPEC).write_text(spec.model_dump_json(indent=2) + "\n", encoding="utf-8")
 
@@ -237,6 +250,10 @@ class Supervisor:
             projection = Projection.from_dict(spec.projection)
         except (InputError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{folder / SPEC} has a bad projection ({error})") from error
+        try:
+            distance = Distance.from_dict(spec.distance)
+        except InputError as error:
+            raise InputError(f"{folder / SPEC} has a bad distance ({error})") from error
         tree = load_tree(folder / TREE)
         denoiser = load_denoiser(folder / DENOISER) if "dncnn" in spec.actions else None
         points = _load_points(folder / POINTS, projection)
@@ -253,6 +270,7 @@ class Supervisor:
                 actions=spec.actions,
                 image_size=spec.image_size,
                 benchmark=spec.benchmark,
+                distance=distance,
             )
         except InputError as error:
             raise InputError(f"{folder / SPEC} does not fit its folder ({error})") from error

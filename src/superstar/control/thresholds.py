@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from superstar.actions import ACTIONS, Denoiser, apply_action
-from superstar.control.env import check_actions
+from superstar.control.env import Embedding, check_actions
 from superstar.errors import InputError
 from superstar.images import check_images, stream
-from superstar.measures import Projection, points_distance
+from superstar.measures import Distance
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class BetaCalibration:
 def calibrate_beta(
     clean: Tensor,
     reference: Tensor,
-    projection: Projection,
+    projection: Embedding,
     *,
     batch_size: int,
     draws: int,
@@ -39,6 +39,7 @@ def calibrate_beta(
     denoiser: Denoiser | None = None,
     margin: float = 3.0,
     seed: int = 0,
+    distance: str | Distance = "wasserstein",
 ) -> BetaCalibration:
     """The β that no action passes on clean images.
 
@@ -59,10 +60,12 @@ def calibrate_beta(
         denoiser: for `dncnn`.
         margin: in standard deviations, at least 0.
         seed: of the draws.
+        distance: between sets of points, the one that Algorithm 1 will use: β belongs to it. A
+            name stands for `Distance.create(name)`.
 
     Raises:
-        InputError: not a batch of images, an argument outside its range, an unknown action, or
-            ratios so spread out that no β in (0, 1] keeps the margin.
+        InputError: not a batch of images, an argument outside its range, an unknown action or
+            distance, or ratios so spread out that no β in (0, 1] keeps the margin.
     """
     check_images(clean, "clean images")
     check_actions(actions, denoiser)
@@ -78,6 +81,8 @@ def calibrate_beta(
     if not margin >= 0:
         raise InputError(f"the margin must be at least 0, not {margin}")
 
+    measure = Distance.of(distance)
+
     # Actions and projection treat each image alone: once for all draws.
     before_points = _points(clean, "nop", projection, batch_size, denoiser)
     after_points = {name: _points(clean, name, projection, batch_size, denoiser) for name in names}
@@ -85,13 +90,13 @@ def calibrate_beta(
     for draw in range(draws):
         order = stream(seed, "calibrate_beta", draw).permutation(len(clean))
         chosen = torch.from_numpy(order[:batch_size])
-        before = points_distance(reference, before_points[chosen])
+        before = measure(reference, before_points[chosen])
         if not before > 0:
             raise InputError(
                 "clean images are at distance 0 from the validation set: take other images"
             )
         for name in names:
-            after = points_distance(reference, after_points[name][chosen])
+            after = measure(reference, after_points[name][chosen])
             rows.append({"draw": draw, "action": name, "ratio": after / before})
     ratios = pd.DataFrame(rows)
     by_action = ratios.groupby("action")["ratio"].agg(["min", "std"])
@@ -107,7 +112,7 @@ def calibrate_beta(
 
 
 def _points(
-    images: Tensor, action: str, projection: Projection, chunk: int, denoiser: Denoiser | None
+    images: Tensor, action: str, projection: Embedding, chunk: int, denoiser: Denoiser | None
 ) -> Tensor:
     """The points (N, m) of the images after an action, a chunk of them in memory at a time."""
     parts = images.split(chunk)

@@ -7,6 +7,7 @@ from superstar.datasets.image_sets import (
     ImageSetDataset,
     PartitionedImageSets,
 )
+from superstar.datasets.mnist import MnistDataset
 from superstar.datasets.models import (
     ActorDataset,
     ClassifierDataset,
@@ -40,6 +41,7 @@ __all__ = [
     "ImageSetDataset",
     "JSONDataset",
     "MetricsDataset",
+    "MnistDataset",
     "ParquetDataset",
     "PartitionedImageSets",
     "PointsDataset",

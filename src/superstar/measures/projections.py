@@ -73,7 +73,7 @@ class Projection(ABC):
         """The projection of that kind.
 
         Args:
-            kind: "dct".
+            kind: "dct", "uniform_qr", "haar", "gaussian" or "sparse".
             n: pixels of an image, H·W.
             m: dimension of the points, at most n.
             seed: what the random part of the projection draws from.

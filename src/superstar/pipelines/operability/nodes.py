@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from superstar.classifiers import accuracy
 from superstar.control.operability import auroc, fit_tree, percent_inoperable, regression_labels
 from superstar.images import ImageSet
-from superstar.measures import FEATURES, Projection, state_features, wasserstein_distance
+from superstar.measures import FEATURES, Distance, Projection, state_features
 from superstar.parameters import Execution, Operability
 
 COLUMNS = list(FEATURES)
@@ -22,11 +22,13 @@ def measure_surrogates(
     strengths: dict[str, list[float]],
     points: Tensor,
     projection: dict[str, Any],
+    measure: dict[str, Any],
     classifier: nn.Module,
     execution: dict[str, Any],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Accuracy and distance of each surrogate set, and the state of each of its images."""
     run, project = Execution.model_validate(execution), Projection.from_dict(projection)
+    distance = Distance.from_dict(measure)
     fits, states = [], []
     for surrogate, levels in strengths.items():
         for severity in range(1, len(levels) + 1):
@@ -39,7 +41,7 @@ def measure_surrogates(
                     "accuracy": accuracy(
                         classifier, images, shifted.labels, run.batch_size, run.device
                     ),
-                    "distance": wasserstein_distance(points, images, project),
+                    "distance": distance(points, project(images)),
                 }
             )
             table = pd.DataFrame(state_features(images).numpy(), columns=COLUMNS)

@@ -16,6 +16,7 @@ def create_pipeline() -> Pipeline:
                     "surrogate_strengths",
                     "validation_points",
                     "projection",
+                    "params:distance.measure",
                     "classifier_standard",
                     "params:execution",
                 ],

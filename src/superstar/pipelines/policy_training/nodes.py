@@ -15,7 +15,7 @@ from superstar.control.actor_critic import evaluate_policy, train_actor_critic
 from superstar.control.networks import Actor
 from superstar.control.thresholds import calibrate_beta
 from superstar.images import ImageSet
-from superstar.measures import Projection
+from superstar.measures import Distance, Projection
 from superstar.parameters import (
     Execution,
     PolicySurrogates,
@@ -32,6 +32,7 @@ def calibrate_thresholds(
     design: ImageSet,
     points: Tensor,
     projection: dict[str, Any],
+    measure: dict[str, Any],
     denoiser: DnCNN,
     parameters: dict[str, Any],
     surrogates: dict[str, Any],
@@ -49,6 +50,7 @@ def calibrate_thresholds(
         denoiser=denoiser.to(Execution.model_validate(execution).device),
         margin=given.beta_margin,
         seed=seed,
+        distance=Distance.from_dict(measure),
     )
     beta = calibration.beta if given.beta == "calibrated" else given.beta
     return {"alpha": given.alpha, "beta": float(beta)}, calibration.ratios
@@ -58,6 +60,7 @@ def train_policy(
     batches: Parts,
     points: Tensor,
     projection: dict[str, Any],
+    measure: dict[str, Any],
     denoiser: DnCNN,
     thresholds: dict[str, float],
     parameters: dict[str, Any],
@@ -73,11 +76,13 @@ def train_policy(
             split_batches(batches, split, policy),
             points,
             Projection.from_dict(projection),
+            distance=Distance.from_dict(measure),
             horizon=given.horizon,
             alpha=thresholds["alpha"],
             ssim_weight=given.reward.ssim_weight,
             ssim_threshold=given.reward.ssim_threshold,
             data_range=given.reward.data_range,
+            regulariser=given.reward.regulariser,
             denoiser=denoiser.to(Execution.model_validate(execution).device),
             memory_limit=given.memory_limit_mb * 2**20,
         )
@@ -135,6 +140,7 @@ def assemble_supervisor(
     denoiser: DnCNN,
     points: Tensor,
     projection: dict[str, Any],
+    measure: dict[str, Any],
     thresholds: dict[str, float],
     reference: ImageSet,
     parameters: dict[str, Any],
@@ -153,4 +159,5 @@ def assemble_supervisor(
         actions=actor[1],
         image_size=(reference.images.shape[1], reference.images.shape[2]),
         benchmark=benchmark,
+        distance=Distance.from_dict(measure),
     )
