@@ -60,10 +60,13 @@ def _across(values: NDArray[np.float32], means: NDArray[np.float32]) -> None:
 
 
 @njit(cache=True, fastmath={"contract"}, error_model="numpy")
-def _down(rows: NDArray[np.float32], means: NDArray[np.float32]) -> None:
-    """Weighted means of eleven rows."""
-    r0, r1, r2, r3, r4, r5 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5]
-    r6, r7, r8, r9, r10 = rows[6], rows[7], rows[8], rows[9], rows[10]
+def _down(ring: NDArray[np.float32], oldest: int, means: NDArray[np.float32]) -> None:
+    """Weighted means of the eleven rows of a ring."""
+    r0, r1, r2 = ring[oldest], ring[(oldest + 1) % WINDOW], ring[(oldest + 2) % WINDOW]
+    r3, r4 = ring[(oldest + 3) % WINDOW], ring[(oldest + 4) % WINDOW]
+    r5, r6 = ring[(oldest + 5) % WINDOW], ring[(oldest + 6) % WINDOW]
+    r7, r8 = ring[(oldest + 7) % WINDOW], ring[(oldest + 8) % WINDOW]
+    r9, r10 = ring[(oldest + 9) % WINDOW], ring[(oldest + 10) % WINDOW]
     for x in range(means.shape[0]):
         means[x] = _W0 * (r0[x] + r10[x]) + _W1 * (r1[x] + r9[x]) + _W2 * (r2[x] + r8[x])
     for x in range(means.shape[0]):
@@ -116,19 +119,18 @@ def _plane_mean(
     height, width = a.shape
     columns = width - WINDOW + 1
     products = np.empty((_MOMENTS, width), dtype=np.float32)
-    rows = np.empty((_MOMENTS, height, columns), dtype=np.float32)
+    rings = np.empty((_MOMENTS, WINDOW, columns), dtype=np.float32)
     moments = np.empty((_MOMENTS, columns), dtype=np.float32)
     shortfall = np.empty(columns, dtype=np.float32)
     total = 0.0
     for y in range(height):
         _products(a[y], b[y], products)
         for m in range(_MOMENTS):
-            _across(products[m], rows[m, y])
-        first = y - WINDOW + 1
-        if first < 0:
+            _across(products[m], rings[m, y % WINDOW])
+        if y < WINDOW - 1:
             continue
         for m in range(_MOMENTS):
-            _down(rows[m, first : y + 1], moments[m])
+            _down(rings[m], (y + 1) % WINDOW, moments[m])
         _shortfall(moments, c1, c2, shortfall)
         total += _sum(shortfall)
     return 1 - total / ((height - WINDOW + 1) * columns)
