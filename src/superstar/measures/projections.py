@@ -11,7 +11,6 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.fft
 import torch
 from numba import njit, prange
 from numpy.typing import NDArray
@@ -140,9 +139,9 @@ class Projection(ABC):
         return points
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
+    def _order(self) -> NDArray[np.uint32]:
         """The order in which `_project` wants the pixels."""
-        return np.arange(self.n)
+        return np.arange(self.n, dtype=np.uint32)
 
     @abstractmethod
     def _project(self, gray: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -154,18 +153,26 @@ def gray_in_order(
     pixels: NDArray[np.float32],
     scale: NDArray[np.float64],
     offset: float,
-    order: NDArray[np.int64],
+    order: NDArray[np.uint32],
 ) -> NDArray[np.float32]:
     """`scale` · RGB − `offset` of flattened images (N, 3, n), pixels taken in `order`: (N, n)."""
     count, _, size = pixels.shape
     gray = np.empty((count, size), dtype=np.float32)
-    red, green, blue = np.float32(scale[0]), np.float32(scale[1]), np.float32(scale[2])
+    weight_red, weight_green, weight_blue = (
+        np.float32(scale[0]),
+        np.float32(scale[1]),
+        np.float32(scale[2]),
+    )
     shift = np.float32(offset)
     for n in prange(count):
-        image = pixels[n]
+        red, green, blue = pixels[n, 0], pixels[n, 1], pixels[n, 2]
+        # First in the order of memory, then each pixel to its place.
+        plain = np.empty(size, dtype=np.float32)
         for i in range(size):
-            p = np.uint64(order[i])
-            gray[n, i] = red * image[0, p] + green * image[1, p] + blue * image[2, p] - shift
+            plain[i] = weight_red * red[i] + weight_green * green[i] + weight_blue * blue[i] - shift
+        ordered = gray[n]
+        for i in range(size):
+            ordered[i] = plain[order[i]]
     return gray
 
 
@@ -175,18 +182,49 @@ class DctProjection(Projection, kind="dct"):
     The rows are exactly orthonormal and no matrix is stored. One row is the constant, so a change
     of mean brightness passes whole, as it does through the orthogonalised uniform matrix of the
     authors, while everything else shrinks by √(m/n).
+
+    The transform comes from a real Fourier transform of the samples in the order 0, 2, 4, ...,
+    5, 3, 1 (J. Makhoul, IEEE TASSP 1980), which joins the random order, and only the coefficients
+    that are kept get their factors.
     """
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
-        return stream(self.seed, "projection", "dct", "pixels").permutation(self.n)
+    def _order(self) -> NDArray[np.uint32]:
+        pixels = stream(self.seed, "projection", "dct", "pixels").permutation(self.n)
+        return np.concatenate([pixels[::2], pixels[1::2][::-1]]).astype(np.uint32)
 
     @cached_property
-    def _coefficients(self) -> NDArray[np.int64]:
+    def _frequencies(self) -> NDArray[np.int64]:
         draw = stream(self.seed, "projection", "dct", "coefficients")
         others = 1 + draw.choice(self.n - 1, self.m - 1, replace=False)
         return np.concatenate([[0], np.sort(others)])
 
+    @cached_property
+    def _places(self) -> NDArray[np.uint32]:
+        """Where in the half spectrum each frequency stands."""
+        return np.minimum(self._frequencies, self.n - self._frequencies).astype(np.uint32)
+
+    @cached_property
+    def _factors(self) -> NDArray[np.float32]:
+        """Factors (2, m) of the real and the imaginary part: Re(exp(-iπk/2n) · V_k), scaled."""
+        angles = np.pi * self._frequencies / (2 * self.n)
+        # Beyond the half spectrum V_k is the conjugate of V_(n-k).
+        mirrored = np.where(self._frequencies > self.n // 2, -1.0, 1.0)
+        norms = np.sqrt(np.where(self._frequencies == 0, 1, 2) / self.n)
+        return (norms * np.stack([np.cos(angles), mirrored * np.sin(angles)])).astype(np.float32)
+
     def _project(self, gray: NDArray[np.float32]) -> NDArray[np.float32]:
-        spectrum = scipy.fft.dct(gray, type=2, norm="ortho", workers=-1)
-        return np.take(spectrum, self._coefficients, axis=1)
+        spectrum = torch.fft.rfft(torch.from_numpy(gray)).numpy()
+        return _combine(spectrum, self._places, self._factors)
+
+
+@njit(cache=True, parallel=True)
+def _combine(
+    spectrum: NDArray[np.complex64], places: NDArray[np.uint32], factors: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    points = np.empty((spectrum.shape[0], places.shape[0]), dtype=np.float32)
+    for n in prange(points.shape[0]):
+        for j in range(places.shape[0]):
+            value = spectrum[n, places[j]]
+            points[n, j] = factors[0, j] * value.real + factors[1, j] * value.imag
+    return points
