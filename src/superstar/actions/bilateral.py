@@ -12,7 +12,7 @@ RADIUS = 2
 SIGMA_SPATIAL = 1.0
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _extend(image: NDArray[np.float32], radius: int) -> NDArray[np.float32]:
     """The image (3, H, W) with a mirrored border."""
     channels, height, width = image.shape
@@ -31,7 +31,7 @@ def _extend(image: NDArray[np.float32], radius: int) -> NDArray[np.float32]:
     return extended
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy")
 def _variance(image: NDArray[np.float32]) -> float:
     values = image.ravel()
     mean = 0.0
@@ -44,7 +44,7 @@ def _variance(image: NDArray[np.float32]) -> float:
     return total / values.size
 
 
-@njit(cache=True, parallel=True, fastmath={"contract"})
+@njit(cache=True, parallel=True, fastmath={"contract"}, error_model="numpy")
 def _filter(images: NDArray[np.float32], radius: int, spatial: float) -> NDArray[np.float32]:
     count, _, height, width = images.shape
     filtered = np.empty_like(images)
