@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 KEDRO := $(BIN)/kedro
 
 .DEFAULT_GOAL := help
-.PHONY: help run resume test lint results study bench viz ui
+.PHONY: help run resume test lint results study bench agreement viz ui
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -51,6 +51,12 @@ study: $(READY) ## compare the projections and show that in the docs (two minute
 
 bench: $(READY) ## speed of the core beside named peers
 	$(BIN)/python -m benchmarks
+
+agreement: $(READY) ## our measures beside the released figures (REFERENCE=, IMAGENET=, CIFAR100= folders)
+	@test -n "$(REFERENCE)" && test -n "$(IMAGENET)$(CIFAR100)" || { echo "error: name the folders:" \
+		"make agreement REFERENCE=folder, and IMAGENET=folder, CIFAR100=folder or both" >&2; exit 1; }
+	$(BIN)/python -m benchmarks.agreement --reference "$(REFERENCE)" \
+		$(if $(IMAGENET),--imagenet "$(IMAGENET)") $(if $(CIFAR100),--cifar100 "$(CIFAR100)")
 
 viz: $(READY) ## the pipelines in kedro-viz
 	$(KEDRO) viz run

@@ -1,24 +1,24 @@
-import io
 import warnings
 from pathlib import Path
 
 import cv2
 import numpy as np
-import pandas as pd
 import pytest
 import pywt
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from PIL import Image
 from skimage import data
 from skimage.filters.rank import entropy
 from skimage.morphology import disk
 from skimage.util import img_as_ubyte
 
+from benchmarks.agreement.measuring import shifted, states_of
+from benchmarks.agreement.released import read_released
+from benchmarks.agreement.setups import imagenet, imagenet_files
 from superstar.errors import InputError
-from superstar.images import from_uint8, to_uint8
-from superstar.measures import state_features
+from superstar.images import from_uint8
+from superstar.measures import FEATURES, state_features
 
 SHARED = Path(__file__).parents[2].parent / "shared"
 
@@ -80,42 +80,18 @@ def test_an_image_has_the_same_features_alone_and_in_company(photo):
     assert torch.equal(state_features(batch), alone)
 
 
-def resized_and_cropped(image):
-    """Shorter side to 256 without antialiasing, then the central 224 x 224."""
-    height, width, _ = image.shape
-    scale = 256 / min(height, width)
-    size = (round(width * scale), round(height * scale))
-    image = cv2.resize(image, size, interpolation=cv2.INTER_LINEAR)
-    top, left = (image.shape[0] - 224) // 2, (image.shape[1] - 224) // 2
-    return image[top : top + 224, left : left + 224]
-
-
-def through_jpeg(image):
-    """What happens to a shifted image before the release measures its state."""
-    file = io.BytesIO()
-    Image.fromarray(image).save(file, "JPEG", quality=85)
-    return resized_and_cropped(np.asarray(Image.open(file)))
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the released reference values are absent")
-@pytest.mark.parametrize(
-    ("shift", "degrade"),
-    [
-        ("uniform_noise", lambda x, noise: (x + 0.9 * (2 * noise - 1)).clamp(0, 1)),
-        ("gamma_change", lambda x, noise: x ** (1 / 3)),
-    ],
-)
-def test_agrees_with_the_released_states(shift, degrade):
-    files = sorted((SHARED / "data" / "imagenet_sample").glob("*/*"))[::8]
-    images = [resized_and_cropped(np.asarray(Image.open(file).convert("RGB"))) for file in files]
-    clean = from_uint8(np.stack(images))
-    noise = torch.rand(clean.shape, generator=torch.Generator().manual_seed(0))
-    shifted = np.stack([through_jpeg(image) for image in to_uint8(degrade(clean, noise))])
-    state = state_features(from_uint8(shifted)).mean(0)
-    table = pd.read_csv(SHARED / "reference" / "released_surrogate_states.csv")
-    row = table[(table.benchmark == "imagenet") & (table["shift"] == shift)].iloc[0]
-    released = row[["brightness_mean", "std_mean", "entropy_mean"]].to_numpy(float)
-    np.testing.assert_allclose(state, released, rtol=0.08)
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the released figures and images are absent")
+def test_agrees_with_the_released_states():
+    """Within 3%, or within three standard errors of our images where that is more."""
+    released = read_released(SHARED / "reference", ["imagenet"])
+    setup = imagenet(imagenet_files(SHARED / "data" / "imagenet_sample")[::4])
+    for surrogate in ("uniform_noise", "gamma_increase", "sigmoid_decrease"):
+        state = states_of(setup, shifted(setup, surrogate, severity=5)).mean(0)
+        for feature, ours in zip(FEATURES, state, strict=True):
+            mean = released.mean("imagenet", surrogate, feature)
+            deviation = released.deviation("imagenet", surrogate, feature)
+            tolerance = max(0.03 * mean, 3 * deviation / len(setup.originals) ** 0.5)
+            assert ours == pytest.approx(mean, abs=tolerance), (surrogate, feature)
 
 
 def test_refuses_what_is_not_a_batch_of_images():

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -7,9 +9,14 @@ from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import cdist
 from scipy.stats import wasserstein_distance as on_the_line
 
+from benchmarks.agreement.measuring import distances_of, points_of, shifted
+from benchmarks.agreement.released import read_released
+from benchmarks.agreement.setups import cifar100
 from superstar.errors import InputError
 from superstar.measures import Projection, points_distance, wasserstein_distance
 from superstar.measures.wasserstein import euclidean_distances
+
+SHARED = Path(__file__).parents[2].parent / "shared"
 
 
 def cloud(count, dimensions, seed, scale=1.0):
@@ -81,6 +88,18 @@ def test_projection_never_lengthens_a_distance():
     ]
     assert distances[0] < distances[2]
     assert distances[1] < distances[2]
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the released figures and images are absent")
+def test_agrees_with_the_released_distances():
+    released = read_released(SHARED / "reference", ["cifar100"])
+    setup = cifar100(SHARED / "data" / "cifar100", draws=2)
+    clean = points_of(setup, setup.validation)
+    for surrogate in ("uniform_noise", "gamma_increase"):
+        for severity in (1, 5):
+            ours = distances_of(setup, clean, shifted(setup, surrogate, severity)).mean()
+            theirs = released.distance("cifar100", surrogate, severity)
+            assert ours == pytest.approx(theirs, rel=0.05), (surrogate, severity)
 
 
 def test_refuses_nan_and_other_dimensions():
