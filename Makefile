@@ -49,7 +49,7 @@ study: $(READY) ## compare the projections and show that in the docs (two minute
 		figure = Image.open('data/08_reporting/$(BENCHMARK)/figures/projection_study.png'); \
 		figure.convert('RGB').quantize(256).save('docs/figures/projection_study.png', optimize=True)"
 
-bench: $(READY) ## speed of the core beside named peers
+bench: $(READY) ## speed of the core beside named peers, into docs/benchmarks.md (some ten minutes)
 	$(BIN)/python -m benchmarks
 
 agreement: $(READY) ## our measures beside the released figures (REFERENCE=, IMAGENET=, CIFAR100= folders)

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from superstar.errors import InputError
-from superstar.measures import Projection, projections
+from superstar.measures import Projection
 
 NORMAL = {"mean": (0.0, 0.0, 0.0), "std": (1.0, 1.0, 1.0)}
 
@@ -52,6 +52,14 @@ def test_a_change_of_brightness_passes_whole_and_other_differences_shrink():
     assert ratio == pytest.approx((64 / 1024) ** 0.5, rel=0.05)
 
 
+def test_no_matrix_is_made():
+    side, dimensions = 1024, 250_000  # a matrix would take a terabyte
+    projection = Projection.create("dct", n=side**2, m=dimensions, **NORMAL)
+    points = projection(gray_images(1, side))
+    assert points.shape == (1, dimensions)
+    assert points[0, 0] == pytest.approx(side / 2, rel=1e-2)
+
+
 def test_the_seed_decides():
     images = gray_images(3, 16)
     points = Projection.create("dct", n=256, m=20, seed=7, **NORMAL)(images)
@@ -72,7 +80,7 @@ def test_chunks_and_company_change_nothing(monkeypatch):
     projection = Projection.create("dct", n=256, m=20, **NORMAL)
     whole = projection(images)
     assert torch.equal(whole, torch.cat([projection(image[None]) for image in images]))
-    monkeypatch.setattr(projections, "CHUNK_VALUES", 4 * 256)
+    monkeypatch.setattr(Projection, "chunk_values", 4 * 256)
     assert torch.equal(projection(images), whole)
 
 

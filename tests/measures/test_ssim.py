@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from pytorch_msssim import ssim as pytorch_msssim
 from skimage import data
 from skimage.metrics import structural_similarity
 
@@ -46,6 +47,14 @@ def test_equals_scikit_image(photos, data_range, size):
     ):
         expected = reference(images, other, data_range)
         assert ssim(images, other, data_range) == pytest.approx(expected, abs=5e-6)
+
+
+@pytest.mark.parametrize("data_range", [1.0, 255.0])
+def test_equals_what_the_papers_authors_call(photos, data_range):
+    noise = torch.randn(photos.shape, generator=torch.Generator().manual_seed(0))
+    for other in ((photos + 0.1 * noise).clamp(0, 1), photos**0.3, 1 - photos):
+        expected = float(pytorch_msssim(photos, other, data_range=data_range, win_size=11))
+        assert ssim(photos, other, data_range) == pytest.approx(expected, abs=1e-4)
 
 
 def test_with_the_papers_range_the_shortfall_keeps_its_precision(photos):

@@ -63,7 +63,7 @@ def test_repeating_a_set_changes_nothing():
 def test_ground_costs_are_accurate_near_and_far():
     a = cloud(30, 50, 0, scale=1000.0).double().numpy()
     b = np.concatenate([a[:10], a[10:20] + 1e-6, a[20:] * 2])
-    costs = euclidean_distances(a, b)
+    costs = euclidean_distances(torch.from_numpy(a), torch.from_numpy(b))
     np.testing.assert_allclose(costs, cdist(a, b), rtol=1e-9, atol=1e-12)
     assert (np.diag(costs)[:10] == 0).all()
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import ot
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from superstar.errors import InputError
 from superstar.images import stream
 from superstar.measures.distances import check_points
-from superstar.measures.wasserstein import as_array, euclidean_distances
+from superstar.measures.wasserstein import euclidean_distances
 
 Array = NDArray[np.float64]
 
@@ -55,8 +56,8 @@ def cai_lim_distance(
             argument outside its range.
         RuntimeError: the transport solver stopped before the optimum.
     """
-    first = as_array(check_points(a, "the first points"))
-    second = as_array(check_points(b, "the second points"))
+    first = check_points(a, "the first points").double().numpy()
+    second = check_points(b, "the second points").double().numpy()
     if second.shape[1] > first.shape[1]:
         raise InputError(
             f"the second points have more dimensions than the first, {second.shape[1]} and "
@@ -148,7 +149,8 @@ class _Problem:
         return float(min(value, reached) ** (1 / self.p))
 
     def _coupling(self, current: _Map) -> _Pairs:
-        cost = euclidean_distances(current(self.first), self.second) ** self.p
+        moved, target = torch.from_numpy(current(self.first)), torch.from_numpy(self.second)
+        cost = euclidean_distances(moved, target) ** self.p
         plan, log = ot.emd([], [], cost, numItermax=_COUPLING_ITERATIONS, log=True)
         if log["warning"] is not None:
             raise RuntimeError(f"optimal transport did not converge: {log['warning']}")

@@ -21,9 +21,6 @@ from superstar.images import check_images, stream
 
 GRAY_WEIGHTS = (0.299, 0.587, 0.114)
 
-CHUNK_VALUES = 2**21
-"""Pixels that are projected together: bounds the memory to some tens of megabytes."""
-
 
 @dataclass(frozen=True)
 class Projection(ABC):
@@ -46,11 +43,14 @@ class Projection(ABC):
     std: tuple[float, ...]
 
     kind: ClassVar[str]
+    chunk_values: ClassVar[int] = 2**21
+    """Pixels that are projected together, which bounds the memory."""
     _kinds: ClassVar[dict[str, type["Projection"]]] = {}
 
-    def __init_subclass__(cls, kind: str) -> None:
-        cls.kind = kind
-        Projection._kinds[kind] = cls
+    def __init_subclass__(cls, kind: str = "") -> None:
+        if kind:  # what several kinds share has none of its own
+            cls.kind = kind
+            Projection._kinds[kind] = cls
 
     def __post_init__(self) -> None:
         if not 1 <= self.m <= self.n:
@@ -131,7 +131,7 @@ class Projection(ABC):
         scale = np.array(GRAY_WEIGHTS) / self.std
         offset = float(scale @ self.mean)
         points = torch.empty(len(images), self.m)
-        step = max(1, CHUNK_VALUES // self.n)
+        step = max(1, self.chunk_values // self.n)
         for start in range(0, len(images), step):
             part = images[start : start + step].detach().cpu().flatten(2).contiguous().numpy()
             gray = gray_in_order(part, scale, offset, self._order)

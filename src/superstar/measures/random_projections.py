@@ -5,11 +5,13 @@
 Points agree to float32 rounding, whatever batch an image stands in.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import scipy.linalg
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -17,23 +19,24 @@ from superstar.images import stream
 from superstar.measures.projections import Projection
 
 
-class _Product(ABC):
-    """A projection that is a product with a matrix."""
+class _Product(Projection):
+    """A projection that is a product with a stored matrix."""
 
-    n: int
-    m: int
-    seed: int
+    # The matrix is read once a chunk, so chunks are large.
+    chunk_values: ClassVar[int] = 2**25
 
     @cached_property
     @abstractmethod
-    def _matrix(self) -> NDArray[np.float32] | csr_array:
-        """The matrix (m, n) in float32, one row a dimension of the points."""
+    def _matrix(self) -> NDArray[np.float32]:
+        """The matrix (m, n), one row a dimension of the points."""
 
     def _project(self, gray: NDArray[np.float32]) -> NDArray[np.float32]:
-        return gray @ self._matrix.T
+        # PyTorch's product, whose threads the rest of the package uses as well: those of NumPy's
+        # would compete with them.
+        return (torch.from_numpy(gray) @ torch.from_numpy(self._matrix).T).numpy()
 
 
-class UniformQrProjection(_Product, Projection, kind="uniform_qr"):
+class UniformQrProjection(_Product, kind="uniform_qr"):
     """Q of the QR of an n x m matrix with entries uniform in [0, 1), transposed: the authors'.
 
     The entries are not centred, so the constant image lies all but within the span of the rows: a
@@ -47,7 +50,7 @@ class UniformQrProjection(_Product, Projection, kind="uniform_qr"):
         return rows
 
 
-class HaarProjection(_Product, Projection, kind="haar"):
+class HaarProjection(_Product, kind="haar"):
     """Rows drawn uniformly from the Stiefel manifold O(m, n): lengths shrink by about √(m/n).
 
     Q of a Gaussian matrix follows the Haar measure once the diagonal of R is made positive
@@ -62,7 +65,7 @@ class HaarProjection(_Product, Projection, kind="haar"):
         return rows
 
 
-class GaussianProjection(_Product, Projection, kind="gaussian"):
+class GaussianProjection(_Product, kind="gaussian"):
     """Independent entries from N(0, 1/m): keeps squared lengths in expectation."""
 
     @cached_property
@@ -73,7 +76,7 @@ class GaussianProjection(_Product, Projection, kind="gaussian"):
         return entries
 
 
-class SparseProjection(_Product, Projection, kind="sparse"):
+class SparseProjection(Projection, kind="sparse"):
     """Independent entries, ±√(1/(d m)) with probability d = 1/√n, otherwise 0.
 
     Keeps squared lengths in expectation (Li, Hastie & Church, Very sparse random projections,
@@ -90,6 +93,9 @@ class SparseProjection(_Product, Projection, kind="sparse"):
         size = np.float32((density * self.m) ** -0.5)
         entries = np.where(draw.random(count, dtype=np.float32) < 0.5, -size, size)
         return csr_array((entries, np.divmod(places, self.n)), shape=(self.m, self.n))
+
+    def _project(self, gray: NDArray[np.float32]) -> NDArray[np.float32]:
+        return gray @ self._matrix.T
 
 
 def _orthonormal(

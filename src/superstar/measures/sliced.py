@@ -34,16 +34,16 @@ def sorted_shadows(
 
     The origin is the mean of the reference, which costs no distance and saves digits.
     """
-    centre = reference.to(torch.float64).mean(dim=0)
+    centre = reference.mean(dim=0, dtype=torch.float64)
+    lines = torch.tensor(directions)
 
     def shadows(part: Tensor) -> NDArray[np.float32]:
-        centred = (part - centre).to(torch.float32).numpy()
-        along = np.zeros((len(directions), len(centred)), dtype=np.float32)
-        for start in range(0, centred.shape[1], BLOCK):
+        along = torch.zeros(len(lines), len(part))
+        for start in range(0, part.shape[1], BLOCK):
             block = slice(start, start + BLOCK)
-            along += directions[:, block] @ centred[:, block].T
-        along.sort(axis=1)
-        return along
+            centred = (part[:, block] - centre[block]).to(torch.float32)
+            along.addmm_(lines[:, block], centred.T)
+        return np.sort(along.numpy(), axis=1)
 
     return shadows(reference), shadows(points)
 

@@ -22,11 +22,15 @@ _NEAR = 1e-9
 from a matrix product."""
 
 
+_BLOCK = 1024
+"""Coordinates that are multiplied at once: what they need in double precision stays small."""
+
+
 @njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})
 def _redo_near_pairs(
     squared: NDArray[np.float64],
-    a: NDArray[np.float64],
-    b: NDArray[np.float64],
+    a: NDArray[np.floating],
+    b: NDArray[np.floating],
     a_norms: NDArray[np.float64],
     b_norms: NDArray[np.float64],
 ) -> None:
@@ -36,31 +40,38 @@ def _redo_near_pairs(
             if squared[i, j] <= _NEAR * (a_norms[i] + b_norms[j]):
                 total = 0.0
                 for k in range(a.shape[1]):
-                    difference = a[i, k] - b[j, k]
+                    difference = np.float64(a[i, k]) - np.float64(b[j, k])
                     total += difference * difference
                 squared[i, j] = total
 
 
-def squared_distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def squared_distances(a: Tensor, b: Tensor) -> NDArray[np.float64]:
     """Squared distances between the rows of a (N, m) and of b (M, m), as (N, M)."""
-    centre = b.mean(axis=0)
-    a, b = a - centre, b - centre
-    a_norms, b_norms = np.einsum("ij,ij->i", a, a), np.einsum("ij,ij->i", b, b)
-    squared = a @ b.T
-    squared *= -2
-    squared += a_norms[:, None]
+    a, b = (points if points.dtype == torch.float32 else points.double() for points in (a, b))
+    centre = b.mean(dim=0, dtype=torch.float64)
+    squared = torch.zeros(len(a), len(b), dtype=torch.float64)
+    a_norms, b_norms = torch.zeros(len(a), 1).double(), torch.zeros(len(b)).double()
+    for start in range(0, a.shape[1], _BLOCK):
+        block = slice(start, start + _BLOCK)
+        a_block, b_block = (points[:, block].double() - centre[block] for points in (a, b))
+        a_norms += (a_block * a_block).sum(dim=1, keepdim=True)
+        b_norms += (b_block * b_block).sum(dim=1)
+        squared.addmm_(a_block, b_block.T, alpha=-2)
+    squared += a_norms
     squared += b_norms
-    _redo_near_pairs(squared, a, b, a_norms, b_norms)
-    return np.maximum(squared, 0, out=squared)
+    _redo_near_pairs(
+        squared.numpy(), a.numpy(), b.numpy(), a_norms.flatten().numpy(), b_norms.numpy()
+    )
+    return squared.clamp_(min=0).numpy()
 
 
-def euclidean_distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
+def euclidean_distances(a: Tensor, b: Tensor) -> NDArray[np.float64]:
     """Distances between the rows of a (N, m) and of b (M, m), as (N, M); exact 0 for equal rows."""
     squared = squared_distances(a, b)
     return np.sqrt(squared, out=squared)
 
 
-def exact_distance(first: NDArray[np.float64], second: NDArray[np.float64], p: int) -> float:
+def exact_distance(first: Tensor, second: Tensor, p: int) -> float:
     """The exact p-Wasserstein distance (p 1 or 2) between the rows of (N, m) and of (M, m).
 
     Raises:
@@ -71,11 +82,6 @@ def exact_distance(first: NDArray[np.float64], second: NDArray[np.float64], p: i
     if log["result_code"] != _OPTIMAL:
         raise RuntimeError(f"optimal transport did not converge: {log['warning']}")
     return float(total) if p == 1 else sqrt(max(float(total), 0.0))
-
-
-def as_array(points: Tensor) -> NDArray[np.float64]:
-    """Checked points as a NumPy array of double precision."""
-    return points.to(torch.float64).numpy()
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ class Wasserstein(Distance, kind="wasserstein"):
         self._check_order(self.p)
 
     def _between(self, reference: Tensor, points: Tensor) -> float:
-        return exact_distance(as_array(reference), as_array(points), self.p)
+        return exact_distance(reference, points, self.p)
 
 
 def points_distance(a: Tensor, b: Tensor) -> float:
@@ -116,7 +122,7 @@ def points_distance(a: Tensor, b: Tensor) -> float:
     """
     first, second = check_points(a, "the first points"), check_points(b, "the second points")
     check_dimensions(first, second)
-    return exact_distance(as_array(first), as_array(second), p=1)
+    return exact_distance(first, second, p=1)
 
 
 def wasserstein_distance(reference: Tensor, images: Tensor, projection: Projection) -> float:
