@@ -20,6 +20,7 @@ from superstar.weights import load_weights, save_weights
 
 KIND = "denoiser"
 LAST_LAYER_SCALE = 0.1
+PIXELS_AT_ONCE = {"cpu": 2**17, "gpu": 2**22}
 
 
 class DnCNN(nn.Module):
@@ -117,7 +118,7 @@ def _without_weights(depth: int, width: int, unshuffle: int, channels: int) -> D
 def denoise(
     model: DnCNN,
     images: Tensor,
-    batch_size: int = 64,
+    batch_size: int | None = None,
     device: str | torch.device | None = None,
 ) -> Tensor:
     """Denoise a batch.
@@ -127,7 +128,8 @@ def denoise(
     Args:
         model: a trained denoiser, fused or not.
         images: float32 (N, 3, H, W) in [0, 1].
-        batch_size: images that go through the network together.
+        batch_size: images that go through the network together; by default so few that what
+            passes from layer to layer stays in a processor's cache, or enough to keep a GPU busy.
         device: where to compute; by default where the denoiser's weights are.
 
     Returns:
@@ -137,9 +139,12 @@ def denoise(
         InputError: not a batch of images, or a batch size below 1.
     """
     check_images(images)
+    device = torch.device(device or next(model.parameters()).device)
+    if batch_size is None:
+        at_once = PIXELS_AT_ONCE["cpu" if device.type == "cpu" else "gpu"]
+        batch_size = max(1, round(at_once / images[0, 0].numel()))
     if batch_size < 1:
         raise InputError(f"batch_size must be at least 1, not {batch_size}")
-    device = torch.device(device or next(model.parameters()).device)
     network = model.fuse().to(device).to(memory_format=torch.channels_last)
     clean = torch.empty_like(images, memory_format=torch.contiguous_format)
     half = torch.autocast(device.type, torch.bfloat16, enabled=supports_bfloat16(device))
