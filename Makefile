@@ -42,14 +42,14 @@ results: ## show a run's results in the docs (BENCHMARK=photos)
 	cp data/08_reporting/$(BENCHMARK)/figures/example.png data/08_reporting/$(BENCHMARK)/figures/actions.png docs/figures/
 
 study: $(READY) ## compare the projections and show that in the docs (two minutes)
-	$(KEDRO) run --pipelines projection_study
+	$(KEDRO) run --pipelines projection_study $(if $(ENV),--env $(ENV)) $(ARGS)
 	mkdir -p docs/results docs/figures
 	cp data/08_reporting/$(BENCHMARK)/projection_study.md docs/results/
 	$(BIN)/python -c "from PIL import Image; \
 		figure = Image.open('data/08_reporting/$(BENCHMARK)/figures/projection_study.png'); \
 		figure.convert('RGB').quantize(256).save('docs/figures/projection_study.png', optimize=True)"
 
-bench: $(READY) ## speed of the core beside named peers, into docs/benchmarks.md (some ten minutes)
+bench: $(READY) ## speed of the core beside named peers, into docs/benchmarks.md (six minutes)
 	$(BIN)/python -m benchmarks
 
 agreement: $(READY) ## our measures beside the released figures (REFERENCE=, IMAGENET=, CIFAR100= folders)

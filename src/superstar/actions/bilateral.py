@@ -100,7 +100,8 @@ def bilateral(images: Tensor) -> Tensor:
 
     A pixel becomes the mean over 5×5 pixels, weighted by a Gaussian of their distance (sigma 1)
     and one of their distance in RGB, whose sigma is the image's own standard deviation over all
-    pixels and channels. The border is mirrored.
+    pixels and channels. The border is mirrored. (OpenCV's and scikit-image's filters sum channel
+    differences or place their window in ways of their own, so values differ from theirs.)
 
     Args:
         images: float32 (N, 3, H, W) in [0, 1].

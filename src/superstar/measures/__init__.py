@@ -5,6 +5,7 @@ from superstar.measures import agreement as agreement
 from superstar.measures import divergences as divergences
 from superstar.measures import random_projections as random_projections
 from superstar.measures import sliced as sliced
+from superstar.measures.cai_lim import cai_lim_distance
 from superstar.measures.distances import Distance
 from superstar.measures.projections import Projection
 from superstar.measures.ssim import ssim
@@ -15,6 +16,7 @@ __all__ = [
     "FEATURES",
     "Distance",
     "Projection",
+    "cai_lim_distance",
     "points_distance",
     "ssim",
     "state_features",

@@ -39,6 +39,9 @@ class AlineD(Distance, kind="aline_d"):
     for every pair, with w_i = probit(acc'_i). K ≥ 3 members give at least as many equations as
     unknowns; least squares solves them, and the distance is 1 - Φ(w_1).
 
+    The line is an observation over many shifts, not a law: on a shift off the line the estimate is
+    wrong, and nothing here tells. Members of nearly equal agreement leave the slope to chance.
+
     A share of n images is kept within [1/(2n), 1 - 1/(2n)], so that its probit is finite. The
     estimate asks classifiers about the images, so it has no place in a supervisor.
     """

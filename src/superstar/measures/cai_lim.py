@@ -27,7 +27,7 @@ p = 1 divides by them. Were it small from the start, pairs that happen to meet w
 def cai_lim_distance(
     a: Tensor, b: Tensor, *, p: int = 1, restarts: int = 10, iterations: int = 50, seed: int = 0
 ) -> float:
-    """An upper bound of the Cai-Lim distance, near it as a rule.
+    """An upper bound of the Cai-Lim distance.
 
     W_p^CL(a, b) = inf W_p(V·a + c, b) over V with orthonormal rows, (m, n), and offsets c. It is
     0 where b is such a projection of a, and with at most as many points as dimensions it can be
@@ -36,9 +36,11 @@ def cai_lim_distance(
     The infimum is over a set that is not convex, so no method here finds it for sure. This one
     descends from several starts, by turns to the optimal coupling and to a better V and c for it,
     neither of which raises the value, and returns the lowest value it met, which some admissible V
-    and c do not exceed. Starts: V drawn at random, the principal axes of both sets laid upon each
-    other, and, where the sets are equally large, V fitted to the points in the order in which they
-    are given.
+    and c do not exceed. Where points of `b` come from those of `a` in the same order, the bound of
+    a set and its own projection is 0. Where the order is not known it can stay far above the
+    infimum, as high as for unrelated sets: more restarts lower it, without a warranty. Starts: V
+    drawn at random, the principal axes of both sets laid upon each other, and, where the sets are
+    equally large, V fitted to the points in the order in which they are given.
 
     Args:
         a: points (N, n), any real dtype.

@@ -8,6 +8,7 @@ of images and needs an ensemble's predictions in place of points.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from numbers import Integral
 from typing import Any, ClassVar
 
 import torch
@@ -114,7 +115,7 @@ class Distance(ABC):
     def _check_whole(self, name: str, least: int) -> None:
         """Refuse an option that is no whole number of at least `least`."""
         value = getattr(self, name)
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
             raise InputError(
                 f"the distance {self.kind!r} takes a whole number of at least {least} "
                 f"for {name}, not {value!r}"

@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -53,6 +54,11 @@ class Projection(ABC):
             Projection._kinds[kind] = cls
 
     def __post_init__(self) -> None:
+        for name, value in (("n", self.n), ("m", self.m), ("seed", self.seed)):
+            if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
+                raise InputError(
+                    f"a projection takes a whole number of at least 0 for {name}, not {value!r}"
+                )
         if not 1 <= self.m <= self.n:
             raise InputError(
                 f"a projection of {self.n} pixels takes between 1 and {self.n} dimensions, "
@@ -85,9 +91,9 @@ class Projection(ABC):
         if kind not in Projection._kinds:
             raise unknown_name("projection", kind, Projection._kinds)
         return Projection._kinds[kind](
-            n=int(n),
-            m=int(m),
-            seed=int(seed),
+            n=n,
+            m=m,
+            seed=seed,
             mean=tuple(float(value) for value in mean),
             std=tuple(float(value) for value in std),
         )

@@ -97,6 +97,11 @@ class SlicedWasserstein(Distance, kind="sliced_wasserstein"):
     nearer in it, relative to other sets, than in the exact distance. So α, β and λ chosen for one
     do not carry over to the other.
 
+    Nor does it rank corrections alike. What takes variance away brings high-dimensional samples
+    nearer to one another in the exact distance, and farther from the reference along a line: the
+    sliced distance sees blur and low contrast as shifts, and a denoiser that also smooths as a
+    loss, which the exact one does not.
+
     Attributes:
         p: 1 or 2.
         directions: how many, at least 1.

@@ -36,7 +36,7 @@ def delta_figure(table: pd.DataFrame) -> Figure:
     axis.invert_yaxis()
     axis.set_xlabel("Δ accuracy, points (recovered − shifted; bars: bootstrap interval)")
     axis.grid(axis="x", alpha=0.3)
-    axis.legend(title="classifier")
+    figure.legend(title="classifier", loc="outside right upper")
     return figure
 
 
@@ -120,7 +120,7 @@ def fits_figure(fits: pd.DataFrame, labels: pd.DataFrame) -> Figure:
         axis.set(
             title=f"{_title(label.surrogate)}: {verdict}, R² = {label.r_squared:.2f}",
             xlabel="accuracy, %",
-            ylabel="Wasserstein distance",
+            ylabel="distance",
         )
         axis.grid(alpha=0.3)
     return figure

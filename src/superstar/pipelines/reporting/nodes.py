@@ -15,7 +15,7 @@ from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
 from superstar.datasets import SEVERITIES, CorruptionArrays
 from superstar.images import ImageSet, to_uint8
-from superstar.parameters import Execution, Reporting
+from superstar.parameters import Distance, Execution, Reporting
 from superstar.pipelines.reporting import figures, report, tables
 from superstar.pipelines.scoring import apply_sequence, score_sequences
 
@@ -53,6 +53,7 @@ def make_tables(
 
 def write_report(
     benchmark: str,
+    distance: dict[str, Any],
     main_table: str,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
@@ -61,9 +62,12 @@ def write_report(
     *metrics: dict[str, float | None],
 ) -> str:
     """The results of the run on one page."""
+    given = Distance.model_validate(distance)
+    measure = given.measure["kind"].replace("_", " ")
+    words = f"{measure}, projection `{given.projection}` to {given.dimensions} dimensions"
     numbers = {name: value for part in metrics for name, value in part.items()}
     return report.compose(
-        benchmark, main_table, by_severity, actions, operability, severities, numbers
+        benchmark, words, main_table, by_severity, actions, operability, severities, numbers
     )
 
 

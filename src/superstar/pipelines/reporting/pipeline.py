@@ -34,6 +34,7 @@ def create_pipeline() -> Pipeline:
                 nodes.write_report,
                 [
                     "params:benchmark",
+                    "params:distance",
                     "main_table_markdown",
                     "severity_delta_table",
                     "action_table",

@@ -20,6 +20,7 @@ NUMBERS = {
 
 def compose(
     benchmark: str,
+    distance: str,
     main_table: str,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
@@ -31,6 +32,7 @@ def compose(
 
     Args:
         benchmark: name of the benchmark.
+        distance: which one decided, in a few words.
         main_table: the main table in Markdown.
         by_severity: Delta by severity.
         actions: what was done, by shift.
@@ -43,10 +45,11 @@ def compose(
     shown = (changes * 100).round(0).astype(int).astype(str) + "%"
     parts = [
         f"# Results: {benchmark}",
-        "Written by the reporting pipeline from one run.",
+        f"Written by the reporting pipeline from one run. Distance: {distance}.",
         "## Recovery",
         "Accuracy (%) shifted (S), recovered (R) and Δ = R − S in points, means over severities "
-        "and trials; in brackets the bootstrap interval, paired by image.",
+        "and trials; in brackets the bootstrap interval, paired by image. In a trial the policy "
+        "chooses a sequence by a batch drawn anew; it is then applied to the whole shifted set.",
         main_table,
         "## Δ by severity",
         _markdown(by_severity.drop(columns="controller").round(2)),

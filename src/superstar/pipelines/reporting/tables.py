@@ -115,9 +115,8 @@ def to_markdown(table: pd.DataFrame) -> str:
             row[f"{line.classifier} S"] = f"{line.shifted:.2f}"
             row[f"{line.classifier} R"] = f"{line.recovered:.2f}"
             interval = f"[{line.delta_low:+.2f}, {line.delta_high:+.2f}]"
-            row[f"{line.classifier} Δ"] = (
-                f"{line.delta:.2f}" if line.delta == 0 else f"{line.delta:+.2f} {interval}"
-            )
+            untouched = line.delta_low == line.delta_high == 0
+            row[f"{line.classifier} Δ"] = "0.00" if untouched else f"{line.delta:+.2f} {interval}"
         rows.append(row)
     return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True) + "\n"
 
