@@ -26,7 +26,7 @@ resume: $(READY) ## go on with an interrupted run from its last finished stage
 	$(KEDRO) run --only-missing-outputs $(if $(ENV),--env $(ENV)) $(ARGS)
 
 test: $(READY) ## all tests
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist loadfile
 
 lint: $(READY) ## style, types and the direction of dependencies
 	$(BIN)/ruff check .

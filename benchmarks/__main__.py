@@ -10,6 +10,7 @@ from benchmarks.machine import facts, measure_peaks
 from benchmarks.peers import Processes
 from benchmarks.report import report
 from benchmarks.session import measure_size
+from superstar.images import SMALLEST_SIDE
 
 
 def main() -> None:
@@ -24,6 +25,11 @@ def main() -> None:
     given = parser.parse_args()
     if given.images < 8 or given.repeats < 1:
         parser.error("at least 8 images and 1 repeat are needed")
+    if min(given.sizes) < SMALLEST_SIDE:
+        parser.error(f"images have sides of at least {SMALLEST_SIDE} pixels")
+    output = Path(given.output)
+    if given.output and (output.is_dir() or not output.parent.is_dir()):
+        parser.error(f"--output: {output} cannot be a file")
 
     console = Console(stderr=True)
     with Processes() as processes, console.status("starting") as status:
@@ -42,7 +48,7 @@ def main() -> None:
     text = report(facts(), peaks, sizes, given.repeats)
     print(text)
     if given.output:
-        Path(given.output).write_text(text)
+        output.write_text(text)
 
 
 if __name__ == "__main__":

@@ -322,3 +322,11 @@ def test_a_batch_that_is_none_of_images_is_named():
     )
     with pytest.raises(InputError, match="batch 0"):
         env.reset()
+
+
+@pytest.mark.parametrize(
+    "change", [{"data_range": 0.0}, {"data_range": float("nan")}, {"ssim_weight": float("inf")}]
+)
+def test_refuses_a_reward_that_is_not_finite(change):
+    with pytest.raises(InputError, match="must be"):
+        small_env(**change)

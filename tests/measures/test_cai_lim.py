@@ -98,7 +98,7 @@ def test_refuses_bad_arguments():
         cai_lim_distance(b, a)
     with pytest.raises(InputError, match="not 3"):
         cai_lim_distance(a, b, p=3)
-    with pytest.raises(InputError, match="not -1 and 50"):
+    with pytest.raises(InputError, match="not -1, 50 and 0"):
         cai_lim_distance(a, b, restarts=-1)
     with pytest.raises(InputError, match="and 0"):
         cai_lim_distance(a, b, iterations=0)

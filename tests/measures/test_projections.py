@@ -1,5 +1,6 @@
 import json
 
+import numba
 import numpy as np
 import pytest
 import torch
@@ -105,3 +106,24 @@ def test_refuses_missing_entries_and_images_of_another_size():
         Projection.from_dict({"kind": "dct", "n": 256})
     with pytest.raises(InputError, match="16x20"):
         Projection.create("dct", n=256, m=20, **NORMAL)(torch.zeros(1, 3, 16, 20))
+
+
+@pytest.mark.parametrize("side", [128, 224])
+def test_an_image_has_the_same_points_alone_and_in_company_for_any_threads(side):
+    images = gray_images(5, side)
+    projection = Projection.create("dct", n=side**2, m=500, **NORMAL)
+    whole = projection(images)
+    assert torch.equal(whole[:1], projection(images[:1]))
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        assert torch.equal(projection(images), whole)
+    finally:
+        numba.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("change", [{"seed": -1}, {"m": 5.7}, {"n": True}])
+def test_takes_whole_numbers_only(change):
+    given = {"n": 256, "m": 20, "seed": 0, **NORMAL, **change}
+    with pytest.raises(InputError, match="whole number"):
+        Projection.create("dct", **given)

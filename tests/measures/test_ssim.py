@@ -90,3 +90,12 @@ def test_refuses_what_cannot_be_compared(photos):
         ssim(photos, photos[:1])
     with pytest.raises(InputError, match="data_range"):
         ssim(photos, photos, data_range=0)
+
+
+@pytest.mark.parametrize("data_range", [1.0, 1e-1, 1e-3, 1e-6])
+def test_stays_within_its_bounds_where_rounding_decides(data_range):
+    edge = torch.zeros(1, 3, 64, 64)
+    edge[..., 32:] = 1
+    flat = torch.full_like(edge, float(np.nextafter(np.float32(0.5), np.float32(1))))
+    for pair in ((edge, flat), (flat, edge), (edge, 1 - edge)):
+        assert -1 <= ssim(*pair, data_range=data_range) <= 1

@@ -2,6 +2,7 @@ import warnings
 from pathlib import Path
 
 import cv2
+import numba
 import numpy as np
 import pytest
 import pywt
@@ -97,3 +98,14 @@ def test_agrees_with_the_released_states():
 def test_refuses_what_is_not_a_batch_of_images():
     with pytest.raises(InputError, match="NaN"):
         state_features(torch.full((1, 3, 16, 16), torch.nan))
+
+
+def test_features_do_not_depend_on_the_threads(photo):
+    batch = torch.cat([photo, photo.flip(2), photo.flip(3)])
+    features = state_features(batch)
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        assert torch.equal(state_features(batch), features)
+    finally:
+        numba.set_num_threads(threads)

@@ -3,6 +3,8 @@
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
+from numbers import Integral
 from typing import Any
 
 import gymnasium
@@ -18,6 +20,7 @@ from superstar.control.regulariser import Regulariser, check_regulariser, penalt
 from superstar.errors import InputError, unknown_name
 from superstar.images import check_images
 from superstar.measures import Distance, ssim
+from superstar.measures.ssim import SMALLEST_DATA_RANGE
 
 Prefix = tuple[int, ...]
 Embedding = Callable[[Tensor], Tensor]
@@ -142,8 +145,12 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise InputError(f"the horizon must be at least 1, not {horizon}")
         if not 0 < alpha <= 1:
             raise InputError(f"alpha must lie in (0, 1], not {alpha}")
-        if not ssim_weight >= 0:
+        if not 0 <= ssim_weight < inf:
             raise InputError(f"the weight of SSIM must be at least 0, not {ssim_weight}")
+        if not SMALLEST_DATA_RANGE <= data_range < inf:
+            raise InputError(
+                f"data_range must be a number of at least {SMALLEST_DATA_RANGE:g}, not {data_range}"
+            )
         if not 0 <= ssim_threshold <= 1:
             raise InputError(f"the threshold of SSIM must lie in [0, 1], not {ssim_threshold}")
         if memory_limit < 0:
@@ -195,18 +202,23 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         Raises:
             InputError: no such batch, an unknown option, or the batch is none of images.
         """
+        self._running = False
         super().reset(seed=seed)
         wanted = dict(options or {})
         if "batch" in wanted:
-            batch = int(wanted.pop("batch"))
+            batch = wanted.pop("batch")
+            if not isinstance(batch, Integral):
+                raise InputError(f"a batch is named by its index, not by {batch!r}")
+            batch = int(batch)
         else:
             batch = int(self.np_random.integers(len(self._batches)))
         if wanted:
             raise unknown_name("option of reset", next(iter(wanted)), ["batch"])
         if not 0 <= batch < len(self._batches):
             raise InputError(f"there is no batch {batch}: there are {len(self._batches)}")
-        self._batch, self._prefix, self._taken, self._running = batch, (), 0, True
+        self._batch, self._prefix, self._taken = batch, (), 0
         outcome = self._outcome(())
+        self._running = True
         return outcome.state.copy(), self._info(outcome)
 
     def step(
@@ -223,7 +235,7 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         if not self._running:
             raise ResetNeeded("call reset() first: no episode is running")
-        if not 0 <= action < len(self.actions):
+        if not isinstance(action, Integral) or not 0 <= action < len(self.actions):
             raise InputError(f"there is no action {action}: there are {len(self.actions)}")
         self.steps += 1
         self._taken += 1

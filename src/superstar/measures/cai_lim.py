@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import ot
@@ -67,10 +68,12 @@ def cai_lim_distance(
         )
     if p not in (1, 2):
         raise InputError(f"the Cai-Lim distance takes p = 1 or p = 2, not {p!r}")
-    if restarts < 0 or iterations < 1:
+    counts = (restarts, iterations, seed)
+    whole = all(isinstance(count, Integral) for count in counts)
+    if not whole or restarts < 0 or iterations < 1 or seed < 0:
         raise InputError(
-            "the Cai-Lim distance takes at least 0 restarts and 1 iteration, "
-            f"not {restarts} and {iterations}"
+            "the Cai-Lim distance takes at least 0 restarts, 1 iteration and seed 0, "
+            f"not {restarts!r}, {iterations!r} and {seed!r}"
         )
     first, second = first - first.mean(axis=0), second - second.mean(axis=0)
     scale = float(max(np.abs(first).max(), np.abs(second).max())) or 1.0

@@ -16,6 +16,11 @@ from torch import Tensor
 
 from superstar.errors import InputError, unknown_name
 
+_REAL = (
+    *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+    *(torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64),
+)
+
 LARGEST = 1e30
 """Coordinates beyond this overflow where they are squared or summed in single precision."""
 
@@ -123,7 +128,7 @@ class Distance(ABC):
 
     def _check_order(self, p: object) -> None:
         """Refuse an order that is neither 1 nor 2."""
-        if isinstance(p, bool) or p not in (1, 2):
+        if not isinstance(p, Integral) or isinstance(p, bool) or p not in (1, 2):
             raise InputError(f"the distance {self.kind!r} takes p = 1 or p = 2, not {p!r}")
 
 
@@ -137,8 +142,8 @@ def check_points(points: Tensor, name: str) -> Tensor:
     if not isinstance(points, Tensor) or points.ndim != 2 or 0 in points.shape:
         shape = tuple(points.shape) if isinstance(points, Tensor) else type(points).__name__
         raise InputError(f"{name} must be a tensor of points (N, m), not {shape}")
-    if points.layout != torch.strided or points.is_meta or points.is_complex():
-        raise InputError(f"{name} must be a dense tensor of real values")
+    if points.layout != torch.strided or points.is_meta or points.dtype not in _REAL:
+        raise InputError(f"{name} must be a dense tensor of real numbers, not {points.dtype}")
     points = points.detach().cpu()
     low, high = (float(bound) for bound in torch.aminmax(points))
     if not (low >= -LARGEST and high <= LARGEST):

@@ -4,6 +4,8 @@ Gaussian window of 11 pixels and sigma 1.5, K1 = 0.01, K2 = 0.03, only windows t
 image, each channel on its own, mean over all.
 """
 
+from math import inf
+
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ from superstar.images import check_images
 WINDOW = 11
 SIGMA = 1.5
 K1, K2 = 0.01, 0.03
+SMALLEST_DATA_RANGE = 1e-6
+"""Below this the constants vanish in single precision, and flat images give 0 / 0."""
 
 _OFFSETS = np.arange(WINDOW) - WINDOW // 2
 _KERNEL = np.exp(-0.5 * (_OFFSETS / SIGMA) ** 2)
@@ -92,7 +96,8 @@ def _shortfall(
         mean_a, difference = means[x], differences[x]
         mean_b = mean_a - difference
         variances = max(squares[x] - mean_a * mean_a - mean_b * mean_b, zero)
-        change = max(changes[x] - difference * difference, zero)
+        # Between 0 and twice the variances, where rounding does not have its way.
+        change = min(max(changes[x] - difference * difference, zero), variances + variances)
         mean_a += half
         mean_b += half
         # l + s - l·s, of luminance l = square / luminances and structure s, in one division.
@@ -156,6 +161,7 @@ def ssim(a: Tensor, b: Tensor, data_range: float = 1.0) -> float:
         data_range: the L of the constants (K1·L)² and (K2·L)². 1 is the textbook's choice for
             images in [0, 1]. The paper's rewards rest on 255 with images in [0, 1]: the constants
             then dominate, every value lies near 0.99, and λ = 20 and ω = 0.994 fit only so.
+            Below 0.1 the constants drown in the rounding of single precision.
 
     Returns:
         The mean over images and channels, in [−1, 1]; 1 for equal batches.
@@ -167,9 +173,10 @@ def ssim(a: Tensor, b: Tensor, data_range: float = 1.0) -> float:
     check_images(b, "the second images")
     if a.shape != b.shape:
         raise InputError(f"SSIM compares like with like, not {tuple(a.shape)} and {tuple(b.shape)}")
-    # Below this the constants vanish in float32, and flat images give 0 / 0.
-    if not 1e-6 <= data_range < float("inf"):
-        raise InputError(f"data_range must be a number of at least 1e-6, not {data_range}")
+    if not SMALLEST_DATA_RANGE <= data_range < inf:
+        raise InputError(
+            f"data_range must be a number of at least {SMALLEST_DATA_RANGE:g}, not {data_range}"
+        )
     first, second = (x.detach().cpu().flatten(0, 1).contiguous().numpy() for x in (a, b))
     c1, c2 = (np.float32((k * data_range) ** 2) for k in (K1, K2))
     return float(_plane_means(first, second, c1, c2).mean())

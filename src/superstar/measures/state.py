@@ -4,6 +4,9 @@ Gray image, one level of the 2-D wavelet transform bior1.3, mean and standard de
 band, mean local entropy of its HH band. The state of a set of images is the mean of the rows.
 """
 
+from dataclasses import dataclass
+from functools import lru_cache
+
 import numpy as np
 import torch
 from numba import njit, prange
@@ -224,33 +227,44 @@ def _sums_of_n_log_n(
         lower += width
 
 
+@dataclass(frozen=True)
+class _Disks:
+    """What all images of a size share.
+
+    Attributes:
+        mean_log_area: of the disks, which are clipped at the border of the image, in bits.
+        weights: what a sum of n·log n takes off the mean entropy, (rows, columns).
+        single: bins that hold one pixel of a disk at most, (rows, columns) with a border.
+    """
+
+    mean_log_area: float
+    weights: NDArray[np.float64]
+    single: NDArray[np.uint16]
+
+
+@lru_cache(maxsize=8)
+def _disks(rows: int, columns: int) -> _Disks:
+    marks = np.pad(np.ones((rows, columns), dtype=np.uint16), _BORDER)
+    counts = np.empty((rows, columns), dtype=np.uint16)
+    _disk_counts(marks, _HALF_WIDTHS, counts)
+    areas = counts.astype(np.float64)
+    y, x = np.indices(marks.shape) % _DIAMETER
+    single = np.asarray(_LEVELS + y * _DIAMETER + x, dtype=np.uint16)
+    return _Disks(float(np.log2(areas).mean()), 1 / (_SCALE * rows * columns * areas), single)
+
+
 @njit(cache=True, parallel=True)
 def _features(
     images: NDArray[np.float32],
     half_widths: NDArray[np.int64],
     n_log_n: NDArray[np.int64],
     steps: NDArray[np.int64],
+    mean_log_area: float,
+    weights: NDArray[np.float64],
+    single: NDArray[np.uint16],
 ) -> NDArray[np.float64]:
     count, _, height, width = images.shape
-    rows, columns = (height + 5) // 2, (width + 5) // 2
-    inside = slice(_BORDER, -_BORDER)
-
-    # The disk is clipped at the border of the image.
-    marks = np.zeros((rows + 2 * _BORDER, columns + 2 * _BORDER), dtype=np.uint16)
-    marks[inside, inside] = 1
-    areas = np.empty((rows, columns), dtype=np.uint16)
-    _disk_counts(marks, half_widths, areas)
-    mean_log_area = np.log2(areas.astype(np.float64)).mean()
-    weights = 1 / (_SCALE * rows * columns * areas.astype(np.float64))
-
-    # Level 0, that of most coefficients, would chain every update of the histogram to the one
-    # before. So zeros, like what lies outside, go into bins that hold one pixel of a disk at
-    # most and add 1·log 1 = 0; how many zeros a disk holds is counted apart.
-    single = np.empty((rows + 2 * _BORDER, columns + 2 * _BORDER), dtype=np.uint16)
-    for y in range(rows + 2 * _BORDER):
-        for x in range(columns + 2 * _BORDER):
-            single[y, x] = _LEVELS + (y % _DIAMETER) * _DIAMETER + x % _DIAMETER
-
+    rows, columns = weights.shape
     features = np.empty((count, 3))
     for n in prange(count):
         gray = np.empty((height, width))
@@ -267,6 +281,9 @@ def _features(
         high = np.empty((rows, columns), dtype=np.uint16)
         _wavelet_bands(gray, low, high)
 
+        # Level 0, that of most coefficients, would chain every update of the histogram to the
+        # one before. So zeros, like what lies outside, go into bins that hold one pixel of a disk
+        # at most and add 1·log 1 = 0; how many zeros a disk holds is counted apart.
         bins = single.copy()
         zero = np.zeros(single.shape, dtype=np.uint16)
         for y in range(rows):
@@ -307,4 +324,6 @@ def state_features(images: Tensor) -> Tensor:
     """
     check_images(images)
     pixels = images.detach().cpu().contiguous().numpy()
-    return torch.from_numpy(_features(pixels, _HALF_WIDTHS, _N_LOG_N, _STEPS))
+    disks = _disks((pixels.shape[2] + 5) // 2, (pixels.shape[3] + 5) // 2)
+    shared = (disks.mean_log_area, disks.weights, disks.single)
+    return torch.from_numpy(_features(pixels, _HALF_WIDTHS, _N_LOG_N, _STEPS, *shared))
