@@ -86,6 +86,12 @@ class ProvenanceHook:
         self._made[node.name] = node_fingerprint(node, inputs, contents)
 
     @hook_impl
+    def before_dataset_saved(self, dataset_name: str, node: Node) -> None:
+        """Tell the artifact what it is made from, so that an interrupted save can go on."""
+        for _, dataset in self._artifacts([dataset_name]):
+            dataset.begin(self._made[node.name])
+
+    @hook_impl
     def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
         """Stamp the artifact: from here on it counts as finished."""
         for _, dataset in self._artifacts([dataset_name]):

@@ -3,12 +3,7 @@ import pandas as pd
 import pytest
 from kedro.io import DatasetError
 
-from superstar.datasets import (
-    CorruptionArraysDataset,
-    CSVDataset,
-    ImageSetDataset,
-    PartitionedImageSets,
-)
+from superstar.datasets import CSVDataset, ImageSetDataset, PartitionedImageSets
 from superstar.images import ImageSet
 
 
@@ -128,7 +123,7 @@ def test_a_damaged_part_is_found_out(tmp_path, images):
     parts.stamp("x")
     assert parts.exists()
     (tmp_path / "parts" / "a" / "2.safetensors").unlink()
-    assert parts.problem() == "is damaged: 2.safetensors is missing"
+    assert parts.problem() == "is damaged: a/2.safetensors is missing"
 
 
 def test_image_sets_round_trip(tmp_path, images):
@@ -145,43 +140,3 @@ def test_a_foreign_image_set_is_named(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(DatasetError, match=r"set\.safetensors is not a whole image set"):
         ImageSetDataset(filepath=str(path)).load()
-
-
-def test_corruption_arrays_have_the_published_layout(tmp_path, images):
-    dataset = CorruptionArraysDataset(filepath=str(tmp_path / "arrays"))
-    levels = [ImageSet(images.images // np.uint8(level), images.labels) for level in range(1, 6)]
-    dataset.save({"none": lambda: [images], "fog": lambda: levels})
-    published = np.load(tmp_path / "arrays" / "fog.npy")
-    assert published.shape == (30, 16, 20, 3)
-    assert published.dtype == np.uint8
-    np.testing.assert_array_equal(published[6:12], images.images // 2)
-    arrays = dataset.load()
-    assert arrays.shifts == ("fog", "none")
-    np.testing.assert_array_equal(arrays.load("fog", 4).images, images.images // 4)
-    np.testing.assert_array_equal(arrays.load("none", None).images, images.images)
-    np.testing.assert_array_equal(arrays.load("fog", 5).labels, images.labels)
-
-
-def test_corruption_arrays_take_labels_of_all_severities(tmp_path, images):
-    np.save(tmp_path / "fog.npy", np.tile(images.images, (5, 1, 1, 1)))
-    np.save(tmp_path / "labels.npy", np.tile(images.labels, 5))
-    loaded = CorruptionArraysDataset(filepath=str(tmp_path)).load().load("fog", 3)
-    np.testing.assert_array_equal(loaded.labels, images.labels)
-
-
-@pytest.mark.parametrize(
-    ("damage", "message"),
-    [
-        (lambda d: (d / "labels.npy").unlink(), r"labels\.npy does not exist"),
-        (lambda d: np.save(d / "fog.npy", np.zeros((29, 16, 16, 3), np.uint8)), "30 expected|29"),
-        (lambda d: (d / "fog.npy").write_bytes(b"\x93NUMPY"), "not a whole array"),
-        (lambda d: (d / "fog.npy").unlink(), r"no <shift>\.npy"),
-    ],
-)
-def test_damaged_corruption_arrays_are_named(tmp_path, images, damage, message):
-    np.save(tmp_path / "fog.npy", np.tile(images.images, (5, 1, 1, 1)))
-    np.save(tmp_path / "labels.npy", images.labels)
-    damage(tmp_path)
-    dataset = CorruptionArraysDataset(filepath=str(tmp_path))
-    with pytest.raises((DatasetError, ValueError), match=message):
-        dataset.load().load("fog", 1)

@@ -1,12 +1,15 @@
 """Kedro datasets of the project: what the catalog's `type` names."""
 
-from superstar.datasets.image_sets import (
-    SEVERITIES,
-    CorruptionArrays,
-    CorruptionArraysDataset,
-    ImageSetDataset,
-    PartitionedImageSets,
+from superstar.datasets.corruption_arrays import CorruptionArrays, CorruptionArraysDataset
+from superstar.datasets.downloads import DownloadedArraysDataset, DownloadedFoldersDataset
+from superstar.datasets.image_folders import (
+    ImageFiles,
+    ImageFolders,
+    ImageFoldersDataset,
+    list_images,
+    read_wnids,
 )
+from superstar.datasets.image_sets import SEVERITIES, ImageSetDataset, PartitionedImageSets
 from superstar.datasets.mnist import MnistDataset
 from superstar.datasets.models import (
     ActorDataset,
@@ -37,7 +40,12 @@ __all__ = [
     "CriticDataset",
     "CurvesDataset",
     "DenoiserDataset",
+    "DownloadedArraysDataset",
+    "DownloadedFoldersDataset",
     "FigureDataset",
+    "ImageFiles",
+    "ImageFolders",
+    "ImageFoldersDataset",
     "ImageSetDataset",
     "JSONDataset",
     "MetricsDataset",
@@ -48,4 +56,6 @@ __all__ = [
     "SupervisorDataset",
     "TextDataset",
     "TreeDataset",
+    "list_images",
+    "read_wnids",
 ]

@@ -1,6 +1,6 @@
-"""Sets of labelled images: one file, a folder of lazily loaded parts, or CIFAR-100-C arrays."""
+"""Sets of labelled images: one file or a folder of lazily loaded parts; what shifted sets share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,67 +53,22 @@ class PartitionedImageSets(Whole, _PartitionedDataset):
         )
 
 
-class CorruptionArrays:
-    """Shifted test sets in CIFAR-100-C's layout, memory-mapped.
-
-    `<shift>.npy` is uint8 (5 N, H, W, 3), severity 1 first; `labels.npy` holds the N labels
-    (or the 5 N of the published files). `none.npy` is the clean set, with one block.
-
-    Args:
-        folder: where the arrays lie.
+def check_severity(shift: str, severity: int | None) -> None:
+    """Refuse a severity that the shift cannot have.
 
     Raises:
-        InputError: the labels or arrays are missing or of the wrong length.
+        InputError: not an integer from 1 to 5, or None, which `none` alone has.
     """
-
-    def __init__(self, folder: Path):
-        self.folder = folder
-        names = sorted(path.stem for path in folder.glob("*.npy") if path.stem != "labels")
-        if not names:
-            raise InputError(f"{folder} holds no <shift>.npy arrays")
-        self.shifts: tuple[str, ...] = tuple(names)
-        self._labels = _load_array(folder / "labels.npy")
-
-    def load(self, shift: str, severity: int | None) -> ImageSet:
-        """The images of one shift at one severity (None for `none`).
-
-        Raises:
-            InputError: no such shift, or an array of the wrong length.
-        """
-        images = _load_array(self.folder / f"{shift}.npy")
-        blocks = 1 if severity is None else len(SEVERITIES)
-        count = len(images) // blocks
-        if len(images) != count * blocks or len(self._labels) < count:
-            raise InputError(
-                f"{self.folder / f'{shift}.npy'} holds {len(images)} images: "
-                f"{blocks} x {len(self._labels)} were expected"
-            )
-        start = 0 if severity is None else (severity - 1) * count
-        return ImageSet(images[start : start + count], np.asarray(self._labels[:count], np.int64))
+    if shift == "none":
+        if severity is not None:
+            raise InputError(f"none has no severity, but {severity!r} is asked for")
+    elif severity not in SEVERITIES:
+        raise InputError(f"severity of {shift} must be an integer from 1 to 5, not {severity!r}")
 
 
-class CorruptionArraysDataset(FileDataset):
-    """A folder of shifted sets in CIFAR-100-C's layout.
-
-    Saving takes a mapping from the shift's name to a function that makes its sets, one for each
-    severity (one alone for `none`); only one shift is in memory at a time.
-    """
-
-    def _write(self, data: Mapping[str, Callable[[], list[ImageSet]]]) -> None:
-        self._filepath.mkdir(parents=True)
-        for shift, make_sets in data.items():
-            sets = make_sets()
-            np.save(self._filepath / f"{shift}.npy", np.concatenate([s.images for s in sets]))
-            np.save(self._filepath / "labels.npy", sets[0].labels)
-
-    def load(self) -> CorruptionArrays:
-        """Open the folder; arrays are mapped when a set is asked for."""
-        return CorruptionArrays(self._filepath)
-
-
-def _load_array(path: Path) -> np.ndarray:
-    require_file(path, "array")
-    try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"{path} is not a whole array ({error})") from error
+def absent_shift(folder: Path, shift: str, there: Sequence[str]) -> InputError:
+    """An error for a shift that a folder of shifted sets lacks; it names those that are there."""
+    hint = ""
+    if shift == "none":
+        hint = " (the published benchmarks lack it: make it from the clean images)"
+    return InputError(f"{folder} does not hold {shift}{hint}; there are: {', '.join(there)}")

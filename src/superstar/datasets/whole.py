@@ -3,13 +3,15 @@
 A file or folder is written beside its final place and renamed once it is complete, so a reader
 never sees half of it. A stamp beside it (`.<name>.stamp.json`) records the sizes of its files and
 digests of its content and of what it was made from; an artifact without a valid stamp counts as
-missing.
+missing. A large folder may be saved in pieces: what an interrupted run finished of it is kept
+beside, and the next run goes on from there if it would make the same.
 """
 
 import hashlib
 import json
 import os
 import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,18 @@ from kedro.io import AbstractDataset
 from superstar.errors import InputError
 from superstar.provenance import Stamp
 
+Piece = tuple[str, Callable[[Path], None]]
+"""A part of a folder: its relative name, and a function that writes it, a file or a folder."""
+
 
 class Whole:
     """Mixin for a Kedro dataset at `_filepath` (a file or folder) or `_path` (a folder)."""
 
     metadata: dict[str, Any] | None
+    in_pieces = False
+    """Whether `_write` keeps the pieces that it finds, so that a save can go on."""
+
+    _making: str | None = None
 
     @property
     def location(self) -> Path:
@@ -38,25 +47,38 @@ class Whole:
         """Where the artifact's stamp lies."""
         return self.location.with_name(f".{self.location.name}.stamp.json")
 
+    def begin(self, made_from: str) -> None:
+        """Tell what the next save is made from: one in pieces goes on where such a save stopped."""
+        self._making = made_from
+
     def save(self, data: Any) -> None:
         """Write beside, then rename; the stamp of an earlier version goes first."""
         final, attribute = self.location, self._location_attribute
         given = getattr(self, attribute)
         beside = final.with_name(f".part-{final.name}")
+        note = final.with_name(f".part-{final.name}.made_from")
+        made_from, self._making = self._making if self.in_pieces else None, None
         self.invalidate()
-        remove(beside)
         final.parent.mkdir(parents=True, exist_ok=True)
+        if made_from is None or not note.is_file() or note.read_text() != made_from:
+            # In this order, so that the note never speaks for what is half removed.
+            remove(note)
+            remove(beside)
+            if made_from is not None:
+                note.write_text(made_from)
         setattr(self, attribute, type(given)(beside))
         try:
             self._write(data)
         except BaseException:
-            remove(beside)
+            if made_from is None:
+                remove(beside)
             raise
         finally:
             setattr(self, attribute, given)
         if final.is_dir():
             remove(final)
         os.replace(beside, final)
+        remove(note)
 
     def _write(self, data: Any) -> None:
         """Write at the present location; by default what the class beside this mixin does."""
@@ -93,7 +115,7 @@ class Whole:
         for name, size in recorded.items():
             if found.get(name) != size:
                 lost = "is missing" if name not in found else f"has {found[name]} bytes of {size}"
-                return f"is damaged: {Path(name).name} {lost}"
+                return f"is damaged: {name.partition('/')[2] or name} {lost}"
         if thorough and self._digest() != record["content"]:
             return "is damaged: its content has changed since a run wrote it"
         return None
@@ -109,17 +131,25 @@ class Whole:
         )
         return record if sound else None
 
-    def _files(self) -> dict[str, Path]:
+    def _unit(self, name: str) -> str:
+        """Under which name of the stamp a file's size counts; by default its own."""
+        return name
+
+    def _files(self) -> Iterator[tuple[str, Path]]:
         root = self.location
-        files = [root] if root.is_file() else sorted(p for p in root.rglob("*") if p.is_file())
-        return {path.relative_to(root.parent).as_posix(): path for path in files}
+        for path in [root] if root.is_file() else _walk(root):
+            yield path.relative_to(root.parent).as_posix(), path
 
     def _sizes(self) -> dict[str, int]:
-        return {name: path.stat().st_size for name, path in self._files().items()}
+        sizes: dict[str, int] = {}
+        for name, path in self._files():
+            unit = self._unit(name)
+            sizes[unit] = sizes.get(unit, 0) + path.stat().st_size
+        return sizes
 
     def _digest(self) -> str:
         digest = hashlib.sha256()
-        for name, path in self._files().items():
+        for name, path in self._files():
             digest.update(name.encode())
             with path.open("rb") as file:
                 digest.update(hashlib.file_digest(file, "sha256").digest())
@@ -144,6 +174,37 @@ class FileDataset(Whole, AbstractDataset[Any, Any]):
 
     def _describe(self) -> dict[str, Any]:
         return {"filepath": str(self._filepath)}
+
+
+class PiecesDataset(FileDataset):
+    """Base of the datasets that are folders of `_pieces`, where an interrupted save can go on."""
+
+    in_pieces = True
+
+    def _write(self, data: Any) -> None:
+        """Write every piece that is not there yet beside, then rename it."""
+        self._filepath.mkdir(parents=True, exist_ok=True)
+        for name, write in self._pieces(data):
+            place = self._filepath / name
+            if place.exists():
+                continue
+            beside = place.with_name(f".part-{place.name}")
+            remove(beside)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            write(beside)
+            os.replace(beside, place)
+
+    def _pieces(self, data: Any) -> Iterator[Piece]:
+        """What the folder consists of, in the order of writing."""
+        raise NotImplementedError
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.iterdir()):
+        if path.is_dir():
+            yield from _walk(path)
+        elif path.is_file():
+            yield path
 
 
 def remove(path: Path) -> None:

@@ -1,0 +1,71 @@
+"""The published benchmarks as they are downloaded: read only, without stamps of ours."""
+
+from pathlib import Path
+from typing import Any, NoReturn
+
+from kedro.io import AbstractDataset, DatasetError
+
+from superstar.datasets.corruption_arrays import CorruptionArrays
+from superstar.datasets.image_folders import ImageFolders, read_wnids
+
+
+class _Download(AbstractDataset[NoReturn, Any]):
+    def __init__(self, *, folder: str, metadata: dict[str, Any] | None = None):
+        self._folder = Path(folder)
+        self.metadata = metadata
+        super().__init__()
+
+    def save(self, data: NoReturn) -> None:
+        """Not for us to write."""
+        raise DatasetError(f"{self._folder} is read only")
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder)}
+
+    def _exists(self) -> bool:
+        return self._folder.is_dir()
+
+
+class DownloadedArraysDataset(_Download):
+    """CIFAR-100-C (read only).
+
+    Args:
+        folder: it holds `<shift>.npy` and `labels.npy`.
+        metadata: for Kedro's plugins.
+    """
+
+    def load(self) -> CorruptionArrays:
+        """Open the folder; arrays are mapped when a set is asked for."""
+        return CorruptionArrays(self._folder)
+
+
+class DownloadedFoldersDataset(_Download):
+    """ImageNet-C (read only).
+
+    Args:
+        folder: it holds `<shift>/<severity>/<wnid>/<file>.JPEG`, or the folders `blur`, `digital`,
+            `extra`, `noise` and `weather` that hold these.
+        wnids: file of the classes' folder names, one a line, in the order of the labels.
+        count: images of each set; by default all.
+        resize: of the shorter side, in pixels; by default none.
+        crop: of the centre, in pixels; by default none.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(
+        self,
+        *,
+        folder: str,
+        wnids: str,
+        count: int | None = None,
+        resize: int | None = None,
+        crop: int | None = None,
+        metadata: dict[str, Any] | None = None,
+    ):
+        super().__init__(folder=folder, metadata=metadata)
+        self._wnids = Path(wnids)
+        self._options = {"count": count, "resize": resize, "crop": crop}
+
+    def load(self) -> ImageFolders:
+        """Look what shifts there are; sets are listed and opened when they are asked for."""
+        return ImageFolders(self._folder, read_wnids(self._wnids), **self._options)

@@ -1,0 +1,291 @@
+"""Image files, as people have them, to 8-bit RGB.
+
+Any format that Pillow reads. The orientation that EXIF tells is applied. Gray, palette and CMYK
+images become RGB through Pillow's conversion (colour profiles are not applied). What is transparent
+lies on white, as a viewer shows it. Of 16-bit gray the high byte stays, which is what Pillow keeps
+of 16-bit colour. Of several frames the first counts. What cannot be read whole is refused by name.
+"""
+
+import warnings
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
+from io import BytesIO
+from os import PathLike
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from joblib import cpu_count
+from numpy.typing import NDArray
+from PIL import ExifTags, Image, UnidentifiedImageError
+
+from superstar.errors import InputError
+from superstar.images import SMALLEST_SIDE
+
+SUFFIXES = frozenset(
+    (".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+)
+"""Endings, in lower case, by which a file in a folder counts as an image."""
+
+_WHITE = (255, 255, 255, 255)
+# What brings an image with this EXIF orientation upright.
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+
+class Encoded(NamedTuple):
+    """The content of an image file that lies in a table rather than on its own.
+
+    Attributes:
+        name: what to call it in messages.
+        content: the file's bytes.
+    """
+
+    name: str
+    content: bytes
+
+
+Source = str | PathLike[str] | Encoded
+"""A path or the content of a file."""
+
+
+def silence_pillow() -> None:
+    """Mute Pillow's warnings, of damaged EXIF blocks above all, for the whole process.
+
+    Pillow warns while it decodes, in threads; `warnings.catch_warnings` is not safe there.
+    """
+    warnings.filterwarnings("ignore", module=r"PIL\.")
+
+
+silence_pillow()
+
+
+def read_image(
+    source: Source, resize: int | None = None, crop: int | None = None
+) -> NDArray[np.uint8]:
+    """Read one image.
+
+    Args:
+        source: path or content of a file.
+        resize: if given, length in pixels that the shorter side gets, as in `resize_and_crop`.
+        crop: if given, side in pixels of the square that is cut from the centre.
+
+    Returns:
+        uint8 (H, W, 3), RGB.
+
+    Raises:
+        InputError: the file is missing, empty, no image, truncated or damaged; it has more than 16
+            bits a channel, or a side shorter than 16 pixels; or the crop does not fit.
+    """
+    _check_sides(resize, crop)
+    return _read(source, resize, crop)
+
+
+def resize_and_crop(
+    image: NDArray[np.uint8], resize: int | None = None, crop: int | None = None
+) -> NDArray[np.uint8]:
+    """Resize the shorter side, then cut a square from the centre.
+
+    As `Resize` (bilinear, antialiased) and `CenterCrop` of torchvision do with Pillow's images;
+    but an image that is smaller than the crop is refused, not padded.
+
+    Args:
+        image: uint8 (H, W, 3).
+        resize: length of the shorter side in pixels; None leaves the size.
+        crop: side of the square in pixels; None leaves the frame.
+
+    Returns:
+        A new array, uint8 (H', W', 3).
+
+    Raises:
+        InputError: another dtype or shape, a length below 16, or a crop that does not fit.
+    """
+    _check_sides(resize, crop)
+    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+        raise InputError(
+            f"the image must be uint8 of shape (H, W, 3), not {image.dtype} {image.shape}"
+        )
+    return np.array(_fit(Image.fromarray(image), "the image", resize, crop))
+
+
+def read_images(
+    sources: Sequence[Source],
+    resize: int | None = None,
+    crop: int | None = None,
+    workers: int | None = None,
+) -> NDArray[np.uint8]:
+    """All images at once: uint8 (N, H, W, 3). Arguments and errors are those of `read_batches`."""
+    return next(read_batches(sources, max(1, len(sources)), resize, crop, workers))
+
+
+def read_batches(
+    sources: Sequence[Source],
+    batch_size: int,
+    resize: int | None = None,
+    crop: int | None = None,
+    workers: int | None = None,
+) -> Iterator[NDArray[np.uint8]]:
+    """Read images in order, in batches, with several threads.
+
+    While the caller is busy with a batch the next one is decoded; memory is bounded by the batch.
+
+    Args:
+        sources: paths or contents of files; without resize and crop, of images of one size.
+        batch_size: images in a batch; the last one may hold fewer.
+        resize: as in `read_image`.
+        crop: as in `read_image`.
+        workers: threads; by default one for each processor. They change the speed alone.
+
+    Returns:
+        An iterator of uint8 (N, H, W, 3).
+
+    Raises:
+        InputError: no source, a batch size or number of workers below 1; while iterating, an image
+            that `read_image` refuses (the first in order) or of another size than the first.
+    """
+    _check_sides(resize, crop)
+    threads = cpu_count() if workers is None else workers
+    for what, value in (("batch_size", batch_size), ("workers", threads)):
+        if value < 1:
+            raise InputError(f"{what} must be at least 1, but is {value}")
+    if len(sources) == 0:
+        raise InputError("there are no images to read")
+    return _batches(sources, batch_size, resize, crop, threads)
+
+
+def _batches(
+    sources: Sequence[Source], size: int, resize: int | None, crop: int | None, threads: int
+) -> Iterator[NDArray[np.uint8]]:
+    read = partial(_read, resize=resize, crop=crop)
+    shape: tuple[int, ...] | None = None
+    with ThreadPoolExecutor(threads) as pool:
+        ahead: deque[Future[NDArray[np.uint8]]] = deque(
+            pool.submit(read, source) for source in sources[: max(size, threads)]
+        )
+        try:
+            for start in range(0, len(sources), size):
+                count = min(size, len(sources) - start)
+                batch = None
+                for place in range(count):
+                    image = ahead.popleft().result()
+                    coming = start + place + max(size, threads)
+                    if coming < len(sources):
+                        ahead.append(pool.submit(read, sources[coming]))
+                    shape = shape or image.shape
+                    if image.shape != shape:
+                        odd, first = _name(sources[start + place]), _name(sources[0])
+                        raise InputError(
+                            f"{odd} is {image.shape[0]}x{image.shape[1]} pixels, but {first} is "
+                            f"{shape[0]}x{shape[1]}: ask for a resize and a crop"
+                        )
+                    if batch is None:
+                        batch = np.empty((count, *shape), dtype=np.uint8)
+                    batch[place] = image
+                assert batch is not None
+                yield batch
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _read(source: Source, resize: int | None, crop: int | None) -> NDArray[np.uint8]:
+    name, content = _name(source), _content(source)
+    if not content:
+        raise InputError(f"{name} is empty: put the whole file there or remove it")
+    try:
+        with Image.open(BytesIO(content)) as file:
+            file.load()
+            image = _rgb(file, name)
+            turn = _TURNS.get(_orientation(file))
+    except (InputError, MemoryError):
+        raise
+    except UnidentifiedImageError as error:
+        raise InputError(f"{name} is no image that can be read: replace or remove it") from error
+    except Exception as error:  # Pillow's decoders raise a dozen kinds.
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"{name} is truncated or damaged ({reason}): replace it") from error
+    if turn is not None:
+        image = image.transpose(turn)
+    if min(image.size) < SMALLEST_SIDE:
+        raise InputError(
+            f"{name} is {image.height}x{image.width} pixels: "
+            f"at least {SMALLEST_SIDE}x{SMALLEST_SIDE} are needed"
+        )
+    return np.array(_fit(image, name, resize, crop))
+
+
+def _name(source: Source) -> str:
+    return source.name if isinstance(source, Encoded) else str(Path(source))
+
+
+def _content(source: Source) -> bytes:
+    if isinstance(source, Encoded):
+        return source.content
+    path = Path(source)
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"image {path} does not exist") from error
+    except OSError as error:
+        raise InputError(f"image {path} cannot be read ({error.strerror})") from error
+
+
+def _rgb(image: Image.Image, name: str) -> Image.Image:
+    if image.mode == "F":
+        raise InputError(f"{name} holds floating-point values: save it with 8 or 16 bits a channel")
+    if image.mode.startswith("I"):
+        levels = np.asarray(image)
+        low, high = int(levels.min()), int(levels.max())
+        if low < 0 or high > 65535:
+            raise InputError(
+                f"{name} holds levels from {low} to {high}: save it with 8 or 16 bits a channel"
+            )
+        return Image.fromarray((levels >> 8).astype(np.uint8)).convert("RGB")
+    if image.has_transparency_data:
+        layer = image.convert("RGBA")
+        return Image.alpha_composite(Image.new("RGBA", layer.size, _WHITE), layer).convert("RGB")
+    return image.convert("RGB")
+
+
+def _orientation(image: Image.Image) -> int:
+    """What EXIF says; upright where it says nothing. Of TIFF, Pillow has taken it off already."""
+    try:
+        found = image.getexif().get(ExifTags.Base.Orientation, 1)
+    except Exception:  # A damaged EXIF block takes nothing from the pixels.
+        return 1
+    return found if isinstance(found, int) else 1
+
+
+def _fit(image: Image.Image, name: str, resize: int | None, crop: int | None) -> Image.Image:
+    if resize is not None:
+        short, long = sorted(image.size)
+        longer = int(resize * long / short)
+        upright = image.width <= image.height
+        size = (resize, longer) if upright else (longer, resize)
+        if size != image.size:
+            image = image.resize(size, Image.Resampling.BILINEAR)
+    if crop is not None:
+        if min(image.size) < crop:
+            raise InputError(
+                f"{name} is {image.height}x{image.width} pixels, which has no room for a crop of "
+                f"{crop}x{crop}: ask for a resize too"
+            )
+        left, top = (round((side - crop) / 2) for side in image.size)
+        image = image.crop((left, top, left + crop, top + crop))
+    return image
+
+
+def _check_sides(resize: int | None, crop: int | None) -> None:
+    for what, side in (("resize", resize), ("crop", crop)):
+        if side is not None and side < SMALLEST_SIDE:
+            raise InputError(f"{what} must be at least {SMALLEST_SIDE} pixels, but is {side}")
+    if resize is not None and crop is not None and crop > resize:
+        raise InputError(f"a crop of {crop} pixels does not fit a shorter side of {resize}")
