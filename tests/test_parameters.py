@@ -3,9 +3,11 @@ from pathlib import Path
 
 import pytest
 from kedro.config import OmegaConfigLoader
+from pydantic import ValidationError
 
+from superstar.corruptions import COMPOSITES, STANDARD_SHIFTS
 from superstar.errors import InputError
-from superstar.parameters import Parameters
+from superstar.parameters import BenchmarkGeneration, Parameters
 
 CONF = Path(__file__).parents[1] / "conf"
 
@@ -119,3 +121,11 @@ def test_a_missing_parameter_is_named(base):
     del values["evaluation"]["trials"]
     with pytest.raises(InputError, match=r"parameter evaluation\.trials is missing"):
         Parameters.check(values)
+
+
+def test_a_set_of_shifts_stands_for_its_members():
+    listed = ["imagenet_c_standard", "imagenet_cp", "saturate"]
+    shifts = BenchmarkGeneration(shifts=listed).shifts
+    assert shifts == [*STANDARD_SHIFTS, *COMPOSITES, "saturate"]
+    with pytest.raises(ValidationError, match="'gaussian_noise' is named twice"):
+        BenchmarkGeneration(shifts=["imagenet_c", "gaussian_noise"])

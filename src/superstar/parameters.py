@@ -229,13 +229,14 @@ class BenchmarkGeneration(Section):
     @field_validator("shifts")
     @classmethod
     def _known_shifts(cls, shifts: list[str]) -> list[str]:
-        from superstar.corruptions import SHIFTS
+        from superstar.corruptions import SHIFT_SETS, SHIFTS
 
-        for shift in shifts:
+        listed = [shift for name in shifts for shift in SHIFT_SETS.get(name, (name,))]
+        for shift in listed:
             for part in shift.split("+"):
                 if part not in SHIFTS:
-                    raise unknown_name("shift", part, SHIFTS)
-        return _without_repeats(shifts)
+                    raise unknown_name("shift", part, [*SHIFTS, *SHIFT_SETS])
+        return _without_repeats(listed)
 
 
 class Evaluation(Section):

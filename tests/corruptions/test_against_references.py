@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from scipy import ndimage
+from scipy import ndimage, stats
 from skimage import color, data, exposure, filters
 from skimage.util import random_noise
 
-from superstar.corruptions import BENCHMARKS, corrupt, preset_strengths
+from superstar.corruptions import BENCHMARKS, corrupt, noise, preset_strengths
 from superstar.images import from_uint8, to_uint8
 
 SIGMAS = {"imagenet": (1, 2, 3, 4, 6), "cifar": (0.4, 0.6, 0.7, 0.8, 1)}
@@ -201,6 +201,19 @@ def test_moments_of_unclipped_noise(
     name: str, severity: int, benchmark: str, level: float, deviation: float, kurtosis: float
 ) -> None:
     assert_moments(noise_on(level, name, severity, benchmark), deviation, kurtosis)
+
+
+@pytest.mark.parametrize("photons", [3, 60, 500])
+@pytest.mark.parametrize("level", [0.0021, 100 / 255, 0.7837, 254.9 / 255, 1.0])
+def test_shot_noise_is_poisson_on_and_between_levels(photons: int, level: float) -> None:
+    gray = np.full((1, 3, 200, 200), level, np.float32)
+    out = noise.shot_noise(gray, [np.random.default_rng(0)], photons)
+    counts = np.rint(out.ravel() * photons).astype(int)
+    expected = counts.size * stats.poisson(level * photons).pmf(np.arange(counts.max() + 1))
+    common = expected >= 10
+    seen = np.bincount(counts, minlength=len(expected))[common]
+    rest = counts.size - seen.sum(), counts.size - expected[common].sum()
+    assert stats.chisquare([*seen, rest[0]], [*expected[common], rest[1]]).pvalue > 1e-4
 
 
 def test_shot_noise_counts_photons() -> None:

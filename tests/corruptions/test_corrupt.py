@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from superstar.corruptions import (
     BENCHMARKS,
     COMPOSITES,
+    EXTRA_SHIFTS,
     SHIFTS,
+    STANDARD_SHIFTS,
     SURROGATES,
     corrupt,
     preset_strengths,
 )
+from superstar.corruptions.constants import SEVERITIES
 from superstar.errors import InputError
 from superstar.images import stream
 
@@ -107,8 +110,10 @@ def test_range_and_finiteness_on_awkward_images(name: str, benchmark: str) -> No
 
 
 # Not among these: saturate takes colour away at severities 1 and 2 and adds some after; a median
-# of even size moves the image by half a pixel; a sigmoid of gain 4 is nearest to the identity.
-GROWING = [n for n in NAMES if n not in ("saturate", "median_blur", "sigmoid_decrease")]
+# of even size moves the image by half a pixel; a sigmoid of gain 4 is nearest to the identity; and
+# shifts that draw shapes have tests of their own.
+SHAPES = ("glass_blur", "motion_blur", "elastic_transform", "snow", "frost", "fog", "spatter")
+GROWING = [n for n in NAMES if n not in ("saturate", "median_blur", "sigmoid_decrease", *SHAPES)]
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
@@ -154,6 +159,16 @@ def test_composites_apply_their_parts_in_turn(name: str) -> None:
     options = {"severity": 4, "benchmark": "cifar", "seed": 3, "first_index": 5}
     expected = corrupt(corrupt(images, first, **options), second, **options)
     assert torch.equal(corrupt(images, name, **options), expected)
+
+
+def test_the_benchmark_has_fifteen_shifts_and_four_more() -> None:
+    assert (len(STANDARD_SHIFTS), len(EXTRA_SHIFTS)) == (15, 4)
+    assert SHIFTS == STANDARD_SHIFTS + EXTRA_SHIFTS == tuple(SEVERITIES)
+    for name, tables in SEVERITIES.items():
+        lengths = {len(constants) for table in tables.values() for constants in table}
+        assert list(tables) == list(BENCHMARKS), name
+        assert [len(table) for table in tables.values()] == [5, 5], name
+        assert len(lengths) == 1, name
 
 
 def test_the_paper_has_twelve_composites() -> None:

@@ -3,10 +3,25 @@
 from superstar.corruptions.constants import BENCHMARKS
 from superstar.corruptions.registry import (
     COMPOSITES,
+    EXTRA_SHIFTS,
+    SHIFT_SETS,
     SHIFTS,
+    STANDARD_SHIFTS,
     SURROGATES,
     corrupt,
     preset_strengths,
 )
+from superstar.corruptions.textures import frost_source
 
-__all__ = ["BENCHMARKS", "COMPOSITES", "SHIFTS", "SURROGATES", "corrupt", "preset_strengths"]
+__all__ = [
+    "BENCHMARKS",
+    "COMPOSITES",
+    "EXTRA_SHIFTS",
+    "SHIFTS",
+    "SHIFT_SETS",
+    "STANDARD_SHIFTS",
+    "SURROGATES",
+    "corrupt",
+    "frost_source",
+    "preset_strengths",
+]

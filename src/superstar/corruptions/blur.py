@@ -1,13 +1,16 @@
 """Blur of ImageNet-C and CIFAR-C (Hendrycks & Dietterich, 2019, section 4.1).
 
-Every function takes images, float32 (N, 3, H, W) in [0, 1], and returns float32 of the same
-shape. Every channel is blurred by itself.
+Every function takes images, float32 (N, 3, H, W) in [0, 1], random ones also one generator an
+image, and returns float32 of the same shape. Every channel is blurred by itself. Constants in
+pixels act in pixels at every size of image; those of zoom blur are relative to it.
 """
 
 import cv2
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+
+from superstar.corruptions.noise import Generators
 
 
 def gaussian_blur(images: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
@@ -36,6 +39,67 @@ def defocus_blur(
     return out
 
 
+def glass_blur(
+    images: NDArray[np.float32],
+    generators: Generators,
+    sigma: float,
+    reach: float,
+    rounds: float,
+) -> NDArray[np.float32]:
+    """Shuffle pixels locally, `rounds` times, between two Gaussian blurs of `sigma` pixels.
+
+    The first blur is cut off to 8 bits. Then each pixel further than `reach` from the border, from
+    the lower right to the upper left, takes the colour that a random pixel has at that moment, at
+    most `reach` above or left, or `reach` - 1 below or right of it. The benchmark's code means to
+    swap the two, but swaps views of one array, so that the other pixel keeps its colour; its
+    images were made so.
+    """
+    reach, rounds = int(reach), int(rounds)
+    height, width = images.shape[2:]
+    places = (rounds, height - 2 * reach, width - 2 * reach)
+    out = gaussian_blur(images, sigma)
+    for image, generator in zip(out, generators, strict=True):
+        sources = generator.integers((2 * reach) ** 2, size=places, dtype=np.uint8)
+        _shuffle(image, reach, sources)
+    return gaussian_blur(out, sigma)
+
+
+def motion_blur(
+    images: NDArray[np.float32], generators: Generators, radius: float, sigma: float
+) -> NDArray[np.float32]:
+    """Blur along a line at a random angle of at most 45 degrees to the horizontal.
+
+    See `blur_along_line` for `radius` and `sigma`, in pixels.
+    """
+    out = np.empty_like(images)
+    for image, blurred, generator in zip(images, out, generators, strict=True):
+        blur_along_line(image, radius, sigma, generator.uniform(-45, 45), blurred)
+    return out
+
+
+def blur_along_line(
+    planes: NDArray[np.float32],
+    radius: float,
+    sigma: float,
+    angle: float,
+    out: NDArray[np.float32],
+) -> None:
+    """Blur planes (P, H, W) along a line at `angle` degrees, clockwise from the right, into `out`.
+
+    Weights are the right half of a Gaussian of `sigma` pixels, cut off after 2 `radius` + 1.
+    Positions are rounded to whole pixels and edges continued by their own values, as ImageMagick
+    does it.
+    """
+    steps = np.arange(2 * int(radius) + 1)
+    weights = np.exp(-(steps**2) / (2 * sigma**2))
+    weights = (weights / weights.sum()).astype(np.float32)
+    rows = np.ceil(steps * np.sin(np.deg2rad(angle)) - 0.5).astype(np.int64)
+    columns = np.ceil(steps * np.cos(np.deg2rad(angle)) - 0.5).astype(np.int64)
+    (top, bottom), (left, right) = ((max(-to, 0), max(to, 0)) for to in (rows[-1], columns[-1]))
+    padded = np.pad(planes, ((0, 0), (top, bottom), (left, right)), mode="edge")
+    _sum_of_parts(padded, rows + top, columns + left, weights, out)
+
+
 def zoom_blur(images: NDArray[np.float32], stop: float, step: float) -> NDArray[np.float32]:
     """Mean of the image and of its centre enlarged by 1, 1 + step, ... short of `stop`.
 
@@ -43,8 +107,8 @@ def zoom_blur(images: NDArray[np.float32], stop: float, step: float) -> NDArray[
     (`scipy.ndimage.zoom(order=1)`); what exceeds the image is trimmed on both sides.
     """
     factors = np.arange(1, stop, step)
-    rows = [_zoom_positions(images.shape[2], factor) for factor in factors]
-    columns = [_zoom_positions(images.shape[3], factor) for factor in factors]
+    rows = [zoom_positions(images.shape[2], factor) for factor in factors]
+    columns = [zoom_positions(images.shape[3], factor) for factor in factors]
     out = np.empty_like(images)
     _mean_of_zooms(_planes(images), np.stack(rows), np.stack(columns), _planes(out))
     return out
@@ -68,7 +132,7 @@ def _disk(radius: float, antialias: float) -> NDArray[np.float32]:
     return np.ascontiguousarray(kernel[inside, inside])
 
 
-def _zoom_positions(side: int, factor: float) -> NDArray[np.float64]:
+def zoom_positions(side: int, factor: float) -> NDArray[np.float64]:
     """Where along a side each pixel of the enlarged and trimmed image comes from, (side,)."""
     cut = int(np.ceil(side / factor))
     enlarged = round(cut * factor)
@@ -110,3 +174,63 @@ def _mean_of_zooms(
                     total[x] += a + share[z, x] * (b - a)
             for x in range(width):
                 out[p, y, x] = total[x] / np.float32(zooms + 1)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _shuffle(image: NDArray[np.float32], reach: int, sources: NDArray[np.uint8]) -> None:
+    """Move colours within an image (3, H, W), cut off to 8 bits, in place.
+
+    `sources` (rounds, H - 2 reach, W - 2 reach) number the pixels of a square of 2 reach, row by
+    row, for each pixel in the order in which they are moved.
+    """
+    height, width = image.shape[1:]
+    colours = np.empty((height, width), np.uint32)
+    for y in range(height):
+        red, green, blue = image[0, y], image[1, y], image[2, y]
+        for x in range(width):
+            colours[y, x] = (_level(red[x]) << 16) | (_level(green[x]) << 8) | _level(blue[x])
+    side = 2 * reach
+    flat = colours.ravel()
+    steps = np.empty(side * side, np.int64)
+    for i in range(side * side):
+        steps[i] = (i // side - reach) * width + i % side - reach
+    for rounds in range(sources.shape[0]):
+        for row in range(sources.shape[1]):
+            here = (height - reach - row) * width + width - reach
+            for source in sources[rounds, row]:
+                flat[here] = flat[here + steps[source]]
+                here -= 1
+    for y in range(height):
+        red, green, blue = image[0, y], image[1, y], image[2, y]
+        for x in range(width):
+            colour = colours[y, x]
+            red[x] = np.float32((colour >> 16) & 255) / np.float32(255)
+            green[x] = np.float32((colour >> 8) & 255) / np.float32(255)
+            blue[x] = np.float32(colour & 255) / np.float32(255)
+
+
+@njit(cache=True, nogil=True)
+def _level(value: np.float32) -> np.uint32:
+    """The 8-bit level at or below a value; what a float32 misses a level by does not count."""
+    return np.uint32(min(value * np.float32(255) + np.float32(1e-3), np.float32(255)))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sum_of_parts(
+    padded: NDArray[np.float32],
+    rows: NDArray[np.int64],
+    columns: NDArray[np.int64],
+    weights: NDArray[np.float32],
+    out: NDArray[np.float32],
+) -> None:
+    """Weighted sum of the parts of each plane that begin at (rows[i], columns[i]), into `out`."""
+    height, width = out.shape[1:]
+    for p in range(len(out)):
+        for y in range(height):
+            total = out[p, y]
+            total[:] = 0
+            for i in range(len(weights)):
+                part = padded[p, y + rows[i], columns[i] : columns[i] + width]
+                weight = weights[i]
+                for x in range(width):
+                    total[x] += weight * part[x]

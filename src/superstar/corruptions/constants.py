@@ -55,10 +55,54 @@ SEVERITIES: Mapping[str, Mapping[str, tuple[Constants, ...]]] = {
         "imagenet": ((3, 0.1), (4, 0.5), (6, 0.5), (8, 0.5), (10, 0.5)),
         "cifar": ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
     },
+    # sigma and reach in pixels, rounds
+    "glass_blur": {
+        "imagenet": ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
+        "cifar": ((0.05, 1, 1), (0.25, 1, 1), (0.4, 1, 1), (0.25, 1, 2), (0.4, 1, 2)),
+    },
+    # radius and sigma in pixels
+    "motion_blur": {
+        "imagenet": ((10, 3), (15, 5), (15, 8), (15, 12), (20, 15)),
+        "cifar": ((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)),
+    },
     # zoom factors from 1: stop (exclusive), step
     "zoom_blur": {
         "imagenet": ((1.11, 0.01), (1.16, 0.01), (1.21, 0.02), (1.26, 0.02), (1.31, 0.03)),
         "cifar": ((1.06, 0.01), (1.11, 0.01), (1.16, 0.01), (1.21, 0.01), (1.26, 0.01)),
+    },
+    # mean and standard deviation of the noise, zoom, threshold, radius and sigma of the flakes'
+    # trails in pixels, share of the image's colours kept
+    "snow": {
+        "imagenet": (
+            (0.1, 0.3, 3, 0.5, 10, 4, 0.8),
+            (0.2, 0.3, 2, 0.5, 12, 4, 0.7),
+            (0.55, 0.3, 4, 0.9, 12, 8, 0.7),
+            (0.55, 0.3, 4.5, 0.85, 12, 8, 0.65),
+            (0.55, 0.3, 2.5, 0.85, 12, 12, 0.55),
+        ),
+        "cifar": (
+            (0.1, 0.2, 1, 0.6, 8, 3, 0.95),
+            (0.1, 0.2, 1, 0.5, 10, 4, 0.9),
+            (0.15, 0.3, 1.75, 0.55, 10, 4, 0.9),
+            (0.25, 0.3, 2.25, 0.6, 12, 6, 0.85),
+            (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
+        ),
+    },
+    # shares of the image and of the frost, scale of the frost
+    "frost": {
+        "imagenet": ((1, 0.4, 1), (0.8, 0.6, 1), (0.7, 0.7, 1), (0.65, 0.7, 1), (0.6, 0.75, 1)),
+        "cifar": (
+            (1, 0.2, 0.2),
+            (1, 0.3, 0.2),
+            (0.9, 0.4, 0.2),
+            (0.85, 0.4, 0.2),
+            (0.75, 0.45, 0.2),
+        ),
+    },
+    # density, decay of the clouds' roughness
+    "fog": {
+        "imagenet": ((1.5, 2), (2, 2), (2.5, 1.7), (2.5, 1.5), (3, 1.4)),
+        "cifar": ((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)),
     },
     # added to the value of HSV
     "brightness": {
@@ -69,6 +113,24 @@ SEVERITIES: Mapping[str, Mapping[str, tuple[Constants, ...]]] = {
     "contrast": {
         "imagenet": ((0.4,), (0.3,), (0.2,), (0.1,), (0.05,)),
         "cifar": ((0.75,), (0.5,), (0.4,), (0.3,), (0.15,)),
+    },
+    # height and sigma of the waves, reach of the affine map, all in sides of the image
+    "elastic_transform": {
+        # The benchmark's code multiplies by 244 where it means 224.
+        "imagenet": (
+            (2 * 244 / 224, 0.7 * 244 / 224, 0.1 * 244 / 224),
+            (2 * 244 / 224, 0.08 * 244 / 224, 0.2 * 244 / 224),
+            (0.05 * 244 / 224, 0.01 * 244 / 224, 0.02 * 244 / 224),
+            (0.07 * 244 / 224, 0.01 * 244 / 224, 0.02 * 244 / 224),
+            (0.12 * 244 / 224, 0.01 * 244 / 224, 0.02 * 244 / 224),
+        ),
+        "cifar": (
+            (0, 0, 0.08),
+            (0.05, 0.2, 0.07),
+            (0.08, 0.06, 0.06),
+            (0.1, 0.04, 0.05),
+            (0.1, 0.03, 0.03),
+        ),
     },
     # side after reduction, as a share of the side before
     "pixelate": {
@@ -89,6 +151,23 @@ SEVERITIES: Mapping[str, Mapping[str, tuple[Constants, ...]]] = {
     "gaussian_blur": {
         "imagenet": ((1,), (2,), (3,), (4,), (6,)),
         "cifar": ((0.4,), (0.6,), (0.7,), (0.8,), (1,)),
+    },
+    # mean, standard deviation and smoothing of the noise, threshold, strength, water 0 or mud 1
+    "spatter": {
+        "imagenet": (
+            (0.65, 0.3, 4, 0.69, 0.6, 0),
+            (0.65, 0.3, 3, 0.68, 0.6, 0),
+            (0.65, 0.3, 2, 0.68, 0.5, 0),
+            (0.65, 0.3, 1, 0.65, 1.5, 1),
+            (0.67, 0.4, 1, 0.65, 1.5, 1),
+        ),
+        "cifar": (
+            (0.62, 0.1, 0.7, 0.7, 0.5, 0),
+            (0.65, 0.1, 0.8, 0.7, 0.5, 0),
+            (0.65, 0.3, 1, 0.69, 0.5, 0),
+            (0.65, 0.1, 0.7, 0.69, 0.6, 1),
+            (0.65, 0.1, 0.5, 0.68, 0.6, 1),
+        ),
     },
     # factor and offset of the saturation of HSV
     "saturate": {

@@ -6,6 +6,7 @@ in [0, 1] depends on the hue alone and is the same before and after.
 """
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 
@@ -34,5 +35,24 @@ def saturate(images: NDArray[np.float32], factor: float, offset: float) -> NDArr
 
 def contrast(images: NDArray[np.float32], share: float) -> NDArray[np.float32]:
     """Keep `share` of each value's distance from the mean of its image's channel."""
-    means = images.mean(axis=(2, 3), keepdims=True, dtype=np.float64).astype(np.float32)
-    return (images - means) * np.float32(share) + means
+    out = np.empty_like(images)
+    flat = (images.shape[0] * images.shape[1], -1)
+    _contract(images.reshape(flat), np.float32(share), out.reshape(flat))
+    return out
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
+def _mean(values: NDArray[np.float32]) -> float:
+    total = 0.0
+    for i in range(len(values)):
+        total += values[i]
+    return total / len(values)
+
+
+@njit(cache=True, nogil=True)
+def _contract(planes: NDArray[np.float32], share: np.float32, out: NDArray[np.float32]) -> None:
+    for p in range(len(planes)):
+        plane, contracted = planes[p], out[p]
+        mean = np.float32(_mean(plane))
+        for i in range(len(plane)):
+            contracted[i] = (plane[i] - mean) * share + mean

@@ -126,10 +126,10 @@ def fits_figure(fits: pd.DataFrame, labels: pd.DataFrame) -> Figure:
     return figure
 
 
-def surrogates_figure(
+def contact_sheet(
     clean: NDArray[np.uint8], shifted: Mapping[str, Sequence[NDArray[np.uint8]]]
 ) -> Figure:
-    """One image under every surrogate at every severity; the first column is clean."""
+    """One image under every shift at every severity; the first column is clean."""
     columns = 1 + max(len(row) for row in shifted.values())
     figure = Figure(figsize=(1.25 * columns + 0.8, 1.3 * len(shifted)), layout="constrained")
     grid = figure.subplots(len(shifted), columns, squeeze=False)

@@ -15,7 +15,7 @@ from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
 from superstar.datasets import SEVERITIES, CorruptionArrays
 from superstar.images import ImageSet, to_uint8
-from superstar.parameters import Distance, Execution, Reporting
+from superstar.parameters import BenchmarkGeneration, Distance, Execution, Reporting
 from superstar.pipelines.reporting import figures, report, tables
 from superstar.pipelines.scoring import apply_sequence, score_sequences
 
@@ -100,11 +100,25 @@ def draw_surrogates(
 ) -> Figure:
     """One design image under every surrogate and severity."""
     chosen = _most_contrast(clean)
-    return figures.surrogates_figure(
+    return figures.contact_sheet(
         clean.images[chosen],
         {
             name: [surrogates[f"{name}/{s}"]().images[chosen] for s in SEVERITIES]
             for name in strengths
+        },
+    )
+
+
+def draw_shifts(sets: CorruptionArrays, benchmark: dict[str, Any]) -> Figure:
+    """One test image under every shift and severity."""
+    shifts = BenchmarkGeneration.model_validate(benchmark).shifts
+    clean = sets.load("none", None)
+    chosen = _most_contrast(clean)
+    return figures.contact_sheet(
+        clean.images[chosen],
+        {
+            shift: [sets.load(shift, severity).images[chosen] for severity in SEVERITIES]
+            for shift in shifts
         },
     )
 

@@ -67,6 +67,12 @@ def create_pipeline() -> Pipeline:
                 name="draw_surrogates",
             ),
             node(
+                nodes.draw_shifts,
+                ["shifted_sets", "params:benchmark_generation"],
+                "shifts_figure",
+                name="draw_shifts",
+            ),
+            node(
                 nodes.draw_example,
                 [
                     "evaluation_results",

@@ -1,0 +1,1 @@
+"""Our benchmark shifts beside those of imagecorruptions-imaug: same images, likeness and speed."""

@@ -1,0 +1,79 @@
+"""Compare our benchmark shifts with those of imagecorruptions-imaug on the same images."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+
+from benchmarks.corruptions.comparing import (
+    FIXED,
+    SEVERITIES,
+    Equality,
+    Likeness,
+    Speed,
+    equality,
+    likeness,
+    speed,
+)
+from benchmarks.corruptions.images import PHOTOS, load_images
+from benchmarks.corruptions.peer import Peer, require_peer
+from benchmarks.corruptions.report import compose
+from benchmarks.machine import facts
+from superstar.corruptions import SHIFTS
+from superstar.errors import InputError
+
+
+def run(source: str, count: int, draws: int, names: Sequence[str], console: Console) -> str:
+    """Compare the named shifts and return the page.
+
+    Raises:
+        InputError: the peer or the images are missing.
+    """
+    require_peer()
+    images = load_images(source, count)
+    equal: dict[tuple[str, int], Equality] = {}
+    alike: dict[tuple[str, int], Likeness] = {}
+    speeds: dict[str, Speed] = {}
+    with Peer(images) as peer, console.status("starting") as status:
+        for name in names:
+            status.update(f"{name}: speed")
+            speeds[name] = speed(images, peer, name)
+        for name in names:
+            for severity in SEVERITIES:
+                status.update(f"{name} {severity}")
+                if name in FIXED:
+                    equal[name, severity] = equality(images, peer, name, severity)
+                else:
+                    alike[name, severity] = likeness(images, peer, name, severity, draws)
+    return compose(facts(), source, len(images), draws, equal, alike, speeds)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.corruptions", description=__doc__)
+    parser.add_argument(
+        "--images",
+        default=PHOTOS,
+        metavar="FOLDER",
+        help=f"with JPEG files; {PHOTOS}, the default, for windows of the embedded photographs",
+    )
+    parser.add_argument("--count", type=int, default=50, help="images, at least 2")
+    parser.add_argument("--draws", type=int, default=6, help="of random shifts, at least 2")
+    parser.add_argument("--only", nargs="+", choices=SHIFTS, default=SHIFTS, metavar="NAME")
+    parser.add_argument("--output", type=Path, help="file to write beside printing")
+    given = parser.parse_args(arguments)
+    if given.count < 2 or given.draws < 2:
+        parser.error("at least 2 images and 2 draws are needed")
+    try:
+        page = run(given.images, given.count, given.draws, given.only, Console(stderr=True))
+    except InputError as error:
+        sys.exit(f"error: {error}")
+    print(page, end="")
+    if given.output:
+        given.output.parent.mkdir(parents=True, exist_ok=True)
+        given.output.write_text(page, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
