@@ -70,7 +70,7 @@ def test_the_table_follows_from_the_results(finished_run, results):
 
 def test_figures_are_pictures(finished_run):
     figures = sorted(finished_run.data("08_reporting/figures").glob("*.png"))
-    assert len(figures) == 8
+    assert len(figures) == 9
     assert all(figure.read_bytes()[:4] == b"\x89PNG" for figure in figures)
 
 
