@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -194,9 +195,9 @@ class PiecesDataset(FileDataset):
             write(beside)
             os.replace(beside, place)
 
+    @abstractmethod
     def _pieces(self, data: Any) -> Iterator[Piece]:
         """What the folder consists of, in the order of writing."""
-        raise NotImplementedError
 
 
 def _walk(folder: Path) -> Iterator[Path]:
