@@ -31,6 +31,13 @@ def check_images(images: Tensor, name: str = "images") -> Tensor:
         InputError: not a tensor, another dtype or shape, no image, NaN or infinite values,
             values outside [0, 1], or a side shorter than 16 pixels.
     """
+    check_shape(images, name)
+    check_values(images, name)
+    return images
+
+
+def check_shape(images: Tensor, name: str = "images") -> None:
+    """The part of `check_images` that reads no values; raises the same errors."""
     if not isinstance(images, Tensor):
         raise InputError(f"{name} must be a torch.Tensor, not {type(images).__name__}")
     if images.layout != torch.strided or images.is_meta:
@@ -46,13 +53,16 @@ def check_images(images: Tensor, name: str = "images") -> Tensor:
             f"{name} must be at least {SMALLEST_SIDE}x{SMALLEST_SIDE} pixels, "
             f"not {images.shape[2]}x{images.shape[3]}"
         )
+
+
+def check_values(images: Tensor, name: str = "images") -> None:
+    """The rest of `check_images`; raises the same errors."""
     low, high = (bound.item() for bound in torch.aminmax(images.detach()))
     if not (np.isfinite(low) and np.isfinite(high)):
         bad = (~torch.isfinite(images)).flatten(1).any(1).nonzero().flatten().tolist()
         raise InputError(f"{name} holds NaN or infinite values, first in image {bad[0]}")
     if low < 0 or high > 1:
         raise InputError(f"{name} must lie in [0, 1], but runs from {low:.4g} to {high:.4g}")
-    return images
 
 
 def from_uint8(array: NDArray[np.uint8]) -> Tensor:

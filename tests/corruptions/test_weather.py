@@ -18,6 +18,7 @@ from skimage import data, filters
 from superstar.corruptions import BENCHMARKS, corrupt, textures, weather
 from superstar.corruptions.constants import SEVERITIES
 from superstar.corruptions.frost_drawings import LOOKS, draw_frost
+from superstar.corruptions.normal import fill_normal
 from superstar.corruptions.plasma import plasma
 from superstar.corruptions.textures import PACKAGE, PHOTOGRAPHS, TEXTURES, frost_source
 from superstar.errors import InputError
@@ -203,7 +204,8 @@ def slow_snow(image: np.ndarray, constants: tuple, generator: np.random.Generato
     """Of one image (3, H, W), with scipy's zoom and a plain sum along the trail."""
     mean, deviation, zoom, threshold, radius, sigma, keep = constants
     shape = image.shape[1:]
-    noise = generator.standard_normal([int(np.ceil(s / zoom)) for s in shape], dtype=np.float32)
+    noise = np.empty([int(np.ceil(s / zoom)) for s in shape], np.float32)
+    fill_normal(noise, generator)
     angle = np.deg2rad(generator.uniform(-135, -45))
     layer = ndimage.zoom((mean + deviation * noise).astype(np.float64), zoom, order=1)
     top, left = ((z - s) // 2 for z, s in zip(layer.shape, shape, strict=True))
@@ -241,7 +243,8 @@ def test_snow_equals_the_slow_one(
 
 def liquid(constants: tuple, shape: tuple[int, int], generator: np.random.Generator) -> np.ndarray:
     mean, deviation, sigma, threshold = constants[:4]
-    noise = generator.standard_normal(shape, dtype=np.float32)
+    noise = np.empty(shape, np.float32)
+    fill_normal(noise, generator)
     smooth = filters.gaussian(mean + deviation * noise, sigma)
     return np.where(smooth < threshold, 0, smooth)
 

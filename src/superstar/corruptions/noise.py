@@ -12,6 +12,8 @@ from numba import njit
 from numpy.typing import NDArray
 from scipy.special import pdtr
 
+from superstar.corruptions.normal import fill_normal
+
 Generators = Sequence[np.random.Generator]
 
 
@@ -26,7 +28,7 @@ def uniform(images: NDArray[np.float32], generators: Generators) -> NDArray[np.f
 def _normal(images: NDArray[np.float32], generators: Generators) -> NDArray[np.float32]:
     out = np.empty_like(images)
     for image, generator in zip(out, generators, strict=True):
-        generator.standard_normal(out=image, dtype=np.float32)
+        fill_normal(image, generator)
     return out
 
 

@@ -23,7 +23,7 @@ from superstar.corruptions import (
 )
 from superstar.corruptions.constants import BENCHMARKS, SEVERITIES, STRENGTHS, Constants
 from superstar.errors import InputError, unknown_name
-from superstar.images import check_images, stream
+from superstar.images import check_shape, check_values, stream
 
 # Functions of (images, one generator an image, *constants).
 _RANDOM: Mapping[str, Callable[..., NDArray[np.float32]]] = {
@@ -136,7 +136,7 @@ def corrupt(
             from 1 to 5, a negative seed or index, or a strength that is out of range or given to
             a shift that has none.
     """
-    check_images(images)
+    check_shape(images)
     parts = _check_name(name)
     _check_benchmark(benchmark)
     _check_count("seed", seed)
@@ -146,6 +146,10 @@ def corrupt(
     if parts:
         _check_severity(severity)
 
+    if not parts:
+        check_values(images)
+        return images.detach().clone()
+
     corrupted = images.detach().cpu()
     for part in parts:
         if strength is None:
@@ -153,7 +157,7 @@ def corrupt(
         else:
             constants = (float(strength),)
         corrupted = _Job(part, constants, seed, int(severity), first_index).run(corrupted)
-    return corrupted.to(images.device) if parts else images.detach().clone()
+    return corrupted.to(images.device)
 
 
 def preset_strengths(name: str, benchmark: str = "imagenet") -> tuple[float, ...]:
@@ -179,7 +183,11 @@ class _Job:
     first_index: int
 
     def run(self, images: Tensor) -> Tensor:
-        """Corrupt the batch in slices, several threads at once."""
+        """Check and corrupt the batch in slices, several threads at once.
+
+        Nothing of torch runs in several threads here: its threads, once at work, wait for more
+        with full force for milliseconds, in which these would have to share the cores with them.
+        """
         # Numpy's memory comes in huge pages, which take less time to get than torch's small ones.
         out = np.empty(images.shape, dtype=np.float32)
         at_once = max(1, _VALUES_AT_ONCE // images[0].numel())
@@ -188,6 +196,8 @@ class _Job:
         def run_slice(start: int) -> None:
             part = slice(start, start + at_once)
             given = images[part].contiguous().numpy()
+            if not (given.min() >= 0 and given.max() <= 1):
+                check_values(images)
             if self.name in _IN_PLACE:
                 _IN_PLACE[self.name](given, *self.constants, out[part])
             else:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from superstar.corruptions.blur import blur_along_line, zoom_positions
 from superstar.corruptions.noise import Generators
+from superstar.corruptions.normal import fill_normal
 from superstar.corruptions.plasma import plasma
 from superstar.corruptions.textures import TEXTURES, frost_texture
 
@@ -91,7 +92,8 @@ def snow(
     out = np.empty_like(images)
     trails = np.empty((1, height, width), np.float32)
     for image, snowy, generator in zip(images, out, generators, strict=True):
-        noise = generator.standard_normal(cut, dtype=np.float32)
+        noise = np.empty(cut, np.float32)
+        fill_normal(noise, generator)
         noise *= deviation
         noise += mean
         flakes = _flakes(noise, rows, columns, np.float32(threshold))
@@ -118,7 +120,8 @@ def spatter(
     """
     out = np.empty_like(images)
     for image, wet, generator in zip(images, out, generators, strict=True):
-        noise = generator.standard_normal(image.shape[1:], dtype=np.float32)
+        noise = np.empty(image.shape[1:], np.float32)
+        fill_normal(noise, generator)
         noise *= deviation
         noise += mean
         liquid = _smooth(noise, sigma)
