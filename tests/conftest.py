@@ -41,10 +41,10 @@ class Project:
         """`kedro run` in environment test."""
         return self.kedro("run", "--env", "test", *arguments)
 
-    def start_until(self, text: str) -> subprocess.Popen[str]:
+    def start_until(self, text: str, *arguments: str) -> subprocess.Popen[str]:
         """A run in environment test that has just logged `text`, and goes on."""
         process = subprocess.Popen(
-            self.command("run", "--env", "test"),
+            self.command("run", "--env", "test", *arguments),
             cwd=self.root,
             env=self.environment,
             stderr=subprocess.PIPE,

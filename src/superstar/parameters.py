@@ -4,9 +4,18 @@ One model a pipeline, in the order of the pipelines. Values live in `conf/<envir
 """
 
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from superstar.errors import InputError, unknown_name
 
@@ -221,35 +230,75 @@ class PolicyTraining(Section):
     memory_limit_mb: Count
 
 
+def _without_repeats(values: list[Any]) -> list[Any]:
+    repeated = [value for place, value in enumerate(values) if value in values[:place]]
+    if repeated:
+        raise InputError(f"{repeated[0]!r} is named twice")
+    return values
+
+
+def _known_shifts(shifts: list[str]) -> list[str]:
+    from superstar.corruptions import SHIFT_SETS, SHIFTS
+
+    listed = [shift for name in shifts for shift in SHIFT_SETS.get(name, (name,))]
+    for shift in listed:
+        for part in shift.split("+"):
+            if part not in SHIFTS:
+                raise unknown_name("shift", part, [*SHIFTS, *SHIFT_SETS])
+    return _without_repeats(listed)
+
+
+# Names of shifts, composites and sets of shifts, the sets spelt out.
+Shifts = Annotated[list[str], Field(min_length=1), AfterValidator(_known_shifts)]
+Severities = Annotated[list[Severity], Field(min_length=1), AfterValidator(_without_repeats)]
+
+
 class BenchmarkGeneration(Section):
     """Shifted test sets."""
 
-    shifts: Annotated[list[str], Field(min_length=1)]
+    shifts: Shifts
 
-    @field_validator("shifts")
-    @classmethod
-    def _known_shifts(cls, shifts: list[str]) -> list[str]:
-        from superstar.corruptions import SHIFT_SETS, SHIFTS
 
-        listed = [shift for name in shifts for shift in SHIFT_SETS.get(name, (name,))]
-        for shift in listed:
-            for part in shift.split("+"):
-                if part not in SHIFTS:
-                    raise unknown_name("shift", part, [*SHIFTS, *SHIFT_SETS])
-        return _without_repeats(listed)
+class Corrupt(Section):
+    """Shifted copies of a folder of images; `input` and `output` are given with `--params`."""
+
+    shifts: Shifts
+    severities: Severities
+    resize: Annotated[int, Field(ge=16)] | None
+    crop: Annotated[int, Field(ge=16)] | None
+    batch_size: Count
+    input: str | None = None
+    output: str | None = None
+
+    @model_validator(mode="after")
+    def _crop_fits(self) -> "Corrupt":
+        if self.resize is not None and self.crop is not None and self.crop > self.resize:
+            raise InputError(f"crop = {self.crop} exceeds resize = {self.resize}")
+        return self
+
+    @model_validator(mode="after")
+    def _output_is_ours(self) -> "Corrupt":
+        """What is written replaces what was there."""
+        if self.output is None:
+            return self
+        output = Path(self.output).absolute()
+        if self.input is not None and Path(self.input).resolve().is_relative_to(output.resolve()):
+            raise InputError(f"output = {self.output!r} holds the input")
+        marks = (f".{output.name}.stamp.json", f".part-{output.name}.made_from")
+        if output.exists() and not any(output.with_name(mark).exists() for mark in marks):
+            raise InputError(
+                f"output = {self.output!r} is there already and not a benchmark of ours: "
+                "name a new folder"
+            )
+        return self
 
 
 class Evaluation(Section):
     """Algorithm 1 on every shift, severity and trial."""
 
-    severities: Annotated[list[Severity], Field(min_length=1)]
+    severities: Severities
     trials: Count
     batch_size: Annotated[int, Field(ge=2)]
-
-    @field_validator("severities")
-    @classmethod
-    def _different(cls, severities: list[int]) -> list[int]:
-        return _without_repeats(severities)
 
 
 class Reporting(Section):
@@ -319,6 +368,7 @@ class Parameters(Section):
     evaluation: Evaluation
     reporting: Reporting
     projection_study: ProjectionStudy
+    corrupt: Corrupt
 
     @model_validator(mode="after")
     def _fit_the_images(self) -> "Parameters":
@@ -388,13 +438,6 @@ class Parameters(Section):
 def _rising(values: list[Any]) -> list[Any]:
     if any(later <= earlier for earlier, later in pairwise(values)):
         raise InputError("the values must rise")
-    return values
-
-
-def _without_repeats(values: list[Any]) -> list[Any]:
-    repeated = [value for place, value in enumerate(values) if value in values[:place]]
-    if repeated:
-        raise InputError(f"{repeated[0]!r} is named twice")
     return values
 
 

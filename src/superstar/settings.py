@@ -14,11 +14,16 @@ def project_path(relative: str) -> str:
     return str(Path(root) / relative)
 
 
+def beside(path: str, ending: str) -> str:
+    """A file beside another file or folder: its path, and an ending of its name."""
+    return f"{Path(path)}{ending}"
+
+
 HOOKS = (StageHook(), ProvenanceHook(), InputHook())
 
 CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
     "merge_strategy": {"parameters": "soft"},
-    "custom_resolvers": {"project_path": project_path, "oc.env": oc.env},
+    "custom_resolvers": {"project_path": project_path, "beside": beside, "oc.env": oc.env},
 }

@@ -109,13 +109,20 @@ def dataset(tmp_path, wnids):
 def test_the_published_layout_is_written(dataset, images):
     dataset.save(cells(images))
     written = contents(dataset.location)
-    assert len(written) == 11 * len(NAMES)
+    assert len(written) == 11 * len(NAMES) + 1
+    assert written["classes.txt"].decode().split() == sorted({n.split("/")[0] for n in NAMES})
     name = f"fog/3/{NAMES[1]}"
     assert written[name] == encode_jpeg(shifted(images, "fog", 3)[1])
     assert f"none/{NAMES[0]}" in written
     with Image.open(dataset.location / name) as file:
         assert file.format == "JPEG"
         assert file.size == (24, 24)
+
+
+def test_without_a_list_labels_follow_the_classes_that_were_saved(tmp_path, images):
+    dataset = ImageFoldersDataset(filepath=str(tmp_path / "sets"))
+    dataset.save(cells(images))
+    assert dataset.load().load("fog", 2).labels.tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_files_are_jpegs_of_quality_85_as_pillow_writes_them(images, tmp_path):
@@ -428,7 +435,7 @@ def test_leftovers_without_a_note_are_cleared(dataset, images):
     (beside / "old" / "1").mkdir(parents=True)
     dataset.begin("this")
     dataset.save(cells(images))
-    assert len(contents(dataset.location)) == 11 * len(NAMES)
+    assert len(contents(dataset.location)) == 11 * len(NAMES) + 1
     assert not (dataset.location / "old").exists()
 
 

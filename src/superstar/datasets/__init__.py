@@ -1,7 +1,11 @@
 """Kedro datasets of the project: what the catalog's `type` names."""
 
 from superstar.datasets.corruption_arrays import CorruptionArrays, CorruptionArraysDataset
-from superstar.datasets.downloads import DownloadedArraysDataset, DownloadedFoldersDataset
+from superstar.datasets.downloads import (
+    ClassFoldersDataset,
+    DownloadedArraysDataset,
+    DownloadedFoldersDataset,
+)
 from superstar.datasets.image_folders import (
     ImageFiles,
     ImageFolders,
@@ -34,6 +38,7 @@ __all__ = [
     "SEVERITIES",
     "ActorDataset",
     "CSVDataset",
+    "ClassFoldersDataset",
     "ClassifierDataset",
     "CorruptionArrays",
     "CorruptionArraysDataset",

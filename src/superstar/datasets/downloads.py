@@ -1,4 +1,4 @@
-"""The published benchmarks as they are downloaded: read only, without stamps of ours."""
+"""Images that others made, the published benchmarks among them: read only, without our stamps."""
 
 from pathlib import Path
 from typing import Any, NoReturn
@@ -6,7 +6,13 @@ from typing import Any, NoReturn
 from kedro.io import AbstractDataset, DatasetError
 
 from superstar.datasets.corruption_arrays import CorruptionArrays
-from superstar.datasets.image_folders import ImageFolders, read_wnids
+from superstar.datasets.image_folders import (
+    ImageFiles,
+    ImageFolders,
+    list_classes,
+    list_images,
+    read_wnids,
+)
 
 
 class _Download(AbstractDataset[NoReturn, Any]):
@@ -69,3 +75,16 @@ class DownloadedFoldersDataset(_Download):
     def load(self) -> ImageFolders:
         """Look what shifts there are; sets are listed and opened when they are asked for."""
         return ImageFolders(self._folder, read_wnids(self._wnids), **self._options)
+
+
+class ClassFoldersDataset(_Download):
+    """Images by class, `<class>/<file>` (read only).
+
+    Args:
+        folder: it holds one folder a class; labels follow the sorted names of these.
+        metadata: for Kedro's plugins.
+    """
+
+    def load(self) -> ImageFiles:
+        """List the files; images are opened when they are asked for."""
+        return list_images(self._folder, list_classes(self._folder))

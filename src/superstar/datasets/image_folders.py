@@ -7,6 +7,7 @@ clean images through the same JPEG, which the published benchmark lacks, are `no
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
@@ -14,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from joblib import cpu_count
 from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
@@ -27,6 +29,8 @@ from superstar.images import from_uint8
 GROUPS = ("blur", "digital", "extra", "noise", "weather")
 """Names of the published archives, under which their shifts may lie."""
 JPEG_QUALITY = 85
+CLASSES = "classes.txt"
+"""Beside the sets that we write: names of the class folders, in the order of the labels."""
 
 Named = tuple[Sequence[str], NDArray[np.uint8]]
 """Some images of a set: `<class>/<file>` of each, and uint8 (N, H, W, 3)."""
@@ -98,6 +102,20 @@ def read_wnids(path: Path) -> tuple[str, ...]:
     return wnids
 
 
+def list_classes(folder: Path) -> tuple[str, ...]:
+    """Names of the class folders in a folder, sorted, as torchvision's ImageFolder labels them.
+
+    Raises:
+        InputError: no such folder, or no folders in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"folder {folder} does not exist")
+    classes = _visible(folder)[0]
+    if not classes:
+        raise InputError(f"{folder} holds no class folders, so there are no images")
+    return tuple(classes)
+
+
 def list_images(
     folder: Path,
     wnids: Sequence[str],
@@ -118,13 +136,9 @@ def list_images(
         InputError: no such folder, no class folders in it or images beside them, one that is not
             in the list or that holds no image, or fewer images than `count`.
     """
-    if not folder.is_dir():
-        raise InputError(f"folder {folder} does not exist")
-    classes, loose = _visible(folder)
-    if images := [name for name in loose if _is_image(name)]:
+    if folder.is_dir() and (images := [n for n in _visible(folder)[1] if _is_image(n)]):
         raise InputError(f"{folder / images[0]} lies outside the class folders of {folder}")
-    if not classes:
-        raise InputError(f"{folder} holds no class folders, so there are no images")
+    classes = list_classes(folder)
     label_of = {wnid: label for label, wnid in enumerate(wnids)}
     names: list[str] = []
     labels: list[int] = []
@@ -245,24 +259,29 @@ def write_images(folder: Path, batches: Iterable[Named]) -> None:
             or two that give the same file.
     """
     folder.mkdir(parents=True)
-    empty = True
-    for names, images in batches:
-        if images.dtype != np.uint8 or images.ndim != 4 or len(names) != len(images):
-            raise InputError(
-                f"{len(names)} names need as many images, uint8 (N, H, W, 3), "
-                f"not {images.dtype} {images.shape}"
-            )
-        for name, image in zip(names, images, strict=True):
-            path = folder / _jpeg_name(name)
-            path.parent.mkdir(exist_ok=True)
-            try:
-                with path.open("xb") as file:
-                    file.write(encode_jpeg(image))
-            except FileExistsError as error:
-                raise InputError(f"two images would be written to {_jpeg_name(name)}") from error
-            empty = False
-    if empty:
+    with ThreadPoolExecutor(cpu_count()) as pool:
+        written = sum(_write_batch(folder, *batch, pool) for batch in batches)
+    if written == 0:
         raise InputError("a set needs at least one image")
+
+
+def _write_batch(
+    folder: Path, names: Sequence[str], images: NDArray[np.uint8], pool: ThreadPoolExecutor
+) -> int:
+    if images.dtype != np.uint8 or images.ndim != 4 or len(names) != len(images):
+        raise InputError(
+            f"{len(names)} names need as many images, uint8 (N, H, W, 3), "
+            f"not {images.dtype} {images.shape}"
+        )
+    for name, content in zip(names, pool.map(encode_jpeg, images), strict=True):
+        path = folder / _jpeg_name(name)
+        path.parent.mkdir(exist_ok=True)
+        try:
+            with path.open("xb") as file:
+                file.write(content)
+        except FileExistsError as error:
+            raise InputError(f"two images would be written to {_jpeg_name(name)}") from error
+    return len(images)
 
 
 class ImageFoldersDataset(PiecesDataset):
@@ -273,7 +292,8 @@ class ImageFoldersDataset(PiecesDataset):
 
     Args:
         filepath: the folder.
-        wnids: file of the classes' folder names, one a line, in the order of the labels.
+        wnids: file of the classes' folder names, one a line, in the order of the labels; by default
+            the one among the sets (`CLASSES`), which names the classes that were saved, sorted.
         count: images of each set that are loaded; by default all.
         resize: of the shorter side, in pixels; by default none.
         crop: of the centre, in pixels; by default none.
@@ -284,14 +304,14 @@ class ImageFoldersDataset(PiecesDataset):
         self,
         *,
         filepath: str,
-        wnids: str,
+        wnids: str | None = None,
         count: int | None = None,
         resize: int | None = None,
         crop: int | None = None,
         metadata: dict[str, Any] | None = None,
     ):
         super().__init__(filepath=filepath, metadata=metadata)
-        self._wnids = Path(wnids)
+        self._wnids = self._filepath / CLASSES if wnids is None else Path(wnids)
         self._options = {"count": count, "resize": resize, "crop": crop}
 
     def load(self) -> ImageFolders:
@@ -299,10 +319,13 @@ class ImageFoldersDataset(PiecesDataset):
         return ImageFolders(self._filepath, read_wnids(self._wnids), **self._options)
 
     def _pieces(self, data: Cells) -> Iterator[Piece]:
+        first = ""
         for (shift, severity), make in data.items():
             check_severity(shift, severity)
             name = shift if severity is None else f"{shift}/{severity}"
             yield name, partial(_write_made, make)
+            first = first or name
+        yield CLASSES, partial(_write_classes, self._filepath / first)
 
     def _unit(self, name: str) -> str:
         # A set, not a file: a whole benchmark has millions of these.
@@ -311,6 +334,10 @@ class ImageFoldersDataset(PiecesDataset):
 
 def _write_made(make: Callable[[], Iterable[Named]], folder: Path) -> None:
     write_images(folder, make())
+
+
+def _write_classes(images: Path, path: Path) -> None:
+    path.write_text("".join(f"{name}\n" for name in list_classes(images)), encoding="utf-8")
 
 
 def _visible(folder: Path) -> tuple[list[str], list[str]]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kedro.io import AbstractDataset
+from rich.progress import track
 
 from superstar.errors import InputError
 from superstar.provenance import Stamp
@@ -185,7 +186,8 @@ class PiecesDataset(FileDataset):
     def _write(self, data: Any) -> None:
         """Write every piece that is not there yet beside, then rename it."""
         self._filepath.mkdir(parents=True, exist_ok=True)
-        for name, write in self._pieces(data):
+        folder = self._filepath.name.removeprefix(".part-")
+        for name, write in track(list(self._pieces(data)), f"writing {folder}", transient=True):
             place = self._filepath / name
             if place.exists():
                 continue

@@ -1,7 +1,14 @@
 """One set of images under one shift, as it rests on disk."""
 
-from superstar.corruptions import corrupt
-from superstar.images import ImageSet, to_uint8
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superstar.corruptions import corrupt, frost_source
+from superstar.datasets import ImageFiles
+from superstar.images import ImageSet, from_uint8, to_uint8
 
 
 def shift_set(
@@ -16,3 +23,34 @@ def shift_set(
     """A set under a shift, rounded to 8 bits. Arguments are those of `corrupt`."""
     shifted = corrupt(clean.batch(), name, severity, scale, seed, first_index, strength)
     return ImageSet(to_uint8(shifted), clean.labels)
+
+
+def describe_shifts(
+    shifts: Sequence[str], severities: Sequence[int], scale: str, seed: int
+) -> dict[str, Any]:
+    """What shifted sets were made with, frost's textures included, where there is frost."""
+    frosty = any("frost" in shift.split("+") for shift in shifts)
+    return {
+        "shifts": list(shifts),
+        "severities": list(severities),
+        "scale": scale,
+        "seed": seed,
+        "frost": frost_source() if frosty else None,
+    }
+
+
+def shift_files(
+    clean: ImageFiles, name: str, severity: int | None, scale: str, seed: int, batch_size: int
+) -> Iterator[tuple[Sequence[str], NDArray[np.uint8]]]:
+    """Names and images of a set under a shift (severity None: as it is), batch by batch.
+
+    The size of the batches has no bearing on the images. Other arguments are those of `corrupt`.
+    """
+    start = 0
+    for images in clean.read(batch_size):
+        names = clean.names[start : start + len(images)]
+        if severity is not None:
+            shifted = corrupt(from_uint8(images), name, severity, scale, seed, first_index=start)
+            images = to_uint8(shifted)
+        yield names, images
+        start += len(images)

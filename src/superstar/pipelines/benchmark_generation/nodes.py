@@ -7,7 +7,7 @@ from typing import Any
 from superstar.datasets import SEVERITIES
 from superstar.images import ImageSet
 from superstar.parameters import BenchmarkGeneration
-from superstar.pipelines.shifting import shift_set
+from superstar.pipelines.shifting import describe_shifts, shift_set
 
 
 def generate_benchmark(
@@ -17,6 +17,12 @@ def generate_benchmark(
     given = BenchmarkGeneration.model_validate(parameters)
     shifted = {shift: partial(_sets, test, shift, scale, seed) for shift in given.shifts}
     return {"none": lambda: [test], **shifted}
+
+
+def describe_benchmark(parameters: dict[str, Any], scale: str, seed: int) -> dict[str, Any]:
+    """What the shifted sets were made with."""
+    given = BenchmarkGeneration.model_validate(parameters)
+    return describe_shifts(given.shifts, SEVERITIES, scale, seed)
 
 
 def _sets(test: ImageSet, shift: str, scale: str, seed: int) -> list[ImageSet]:

@@ -14,7 +14,13 @@ def create_pipeline() -> Pipeline:
                 ["clean_test", "params:benchmark_generation", "params:scale", "params:seed"],
                 "shifted_sets",
                 name="generate_benchmark",
-            )
+            ),
+            node(
+                nodes.describe_benchmark,
+                ["params:benchmark_generation", "params:scale", "params:seed"],
+                "benchmark_description",
+                name="describe_benchmark",
+            ),
         ],
         tags="benchmark_generation",
     )

@@ -54,6 +54,7 @@ def make_tables(
 def write_report(
     benchmark: str,
     distance: dict[str, Any],
+    shifts: dict[str, Any],
     main_table: str,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
@@ -65,9 +66,12 @@ def write_report(
     given = Distance.model_validate(distance)
     measure = given.measure["kind"].replace("_", " ")
     words = f"{measure}, projection `{given.projection}` to {given.dimensions} dimensions"
+    made = f"constants `{shifts['scale']}`, seed {shifts['seed']}"
+    if shifts["frost"]:
+        made += f", frost's textures {shifts['frost']}"
     numbers = {name: value for part in metrics for name, value in part.items()}
     return report.compose(
-        benchmark, words, main_table, by_severity, actions, operability, severities, numbers
+        benchmark, words, made, main_table, by_severity, actions, operability, severities, numbers
     )
 
 

@@ -35,6 +35,7 @@ def create_pipeline() -> Pipeline:
                 [
                     "params:benchmark",
                     "params:distance",
+                    "benchmark_description",
                     "main_table_markdown",
                     "severity_delta_table",
                     "action_table",

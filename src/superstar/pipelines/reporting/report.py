@@ -21,6 +21,7 @@ NUMBERS = {
 def compose(
     benchmark: str,
     distance: str,
+    shifts: str,
     main_table: str,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
@@ -33,6 +34,7 @@ def compose(
     Args:
         benchmark: name of the benchmark.
         distance: which one decided, in a few words.
+        shifts: with what they were made, in a few words.
         main_table: the main table in Markdown.
         by_severity: Delta by severity.
         actions: what was done, by shift.
@@ -45,7 +47,7 @@ def compose(
     shown = (changes * 100).round(0).astype(int).astype(str) + "%"
     parts = [
         f"# Results: {benchmark}",
-        f"Written by the reporting pipeline from one run. Distance: {distance}.",
+        f"Written by the reporting pipeline from one run. Distance: {distance}. Shifts: {shifts}.",
         "## Recovery",
         "Accuracy (%) shifted (S), recovered (R) and Δ = R − S in points, means over severities "
         "and trials; in brackets the bootstrap interval, paired by image. In a trial the policy "
