@@ -49,8 +49,16 @@ study: $(READY) ## compare the projections and show that in the docs (two minute
 		figure = Image.open('data/08_reporting/$(BENCHMARK)/figures/projection_study.png'); \
 		figure.convert('RGB').quantize(256).save('docs/figures/projection_study.png', optimize=True)"
 
-bench: $(READY) ## speed of the core beside named peers, into docs/benchmarks.md (six minutes)
+# Outside the environment: frost would take its photographs from the peer in every run after this.
+PEERS := $(VENV)/peers
+$(PEERS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --target $@ \
+		imagecorruptions-imaug
+
+bench: $(READY) $(PEERS) ## speed beside named peers, into the docs (ten minutes; IMAGES=folder of photographs)
 	$(BIN)/python -m benchmarks
+	PYTHONPATH=$(PEERS) $(BIN)/python -m benchmarks.corruptions --output docs/corruptions.md \
+		$(if $(IMAGES),--images "$(IMAGES)")
 
 agreement: $(READY) ## our measures beside the released figures (REFERENCE=, IMAGENET=, CIFAR100= folders)
 	@test -n "$(REFERENCE)" && test -n "$(IMAGENET)$(CIFAR100)" || { echo "error: name the folders:" \

@@ -107,7 +107,7 @@ def test_a_run_tells_likeness_from_unlikeness(tmp_path: Path) -> None:
     (package / "__init__.py").write_text(STAND_IN)
     output = tmp_path / "docs" / "page.md"
     command = [sys.executable, "-m", "benchmarks.corruptions", "--count", "2", "--draws", "2"]
-    command += ["--only", "contrast", "gaussian_noise", "--output", str(output)]
+    command += ["--whole", "3", "--only", "contrast", "gaussian_noise", "--output", str(output)]
     path = {"PYTHONPATH": str(tmp_path), "PATH": ""}
     outcome = subprocess.run(
         command, cwd=ROOT, env=path, capture_output=True, text=True, check=False
@@ -122,3 +122,4 @@ def test_a_run_tells_likeness_from_unlikeness(tmp_path: Path) -> None:
     assert sum(line.startswith("| gaussian_noise") for line in lines) == 5 + 1
     assert sum(line.startswith("| contrast") for line in lines) == 1 + 1
     assert any(line.startswith("| median") for line in lines)
+    assert "all 10 sets of 3 images: " in page

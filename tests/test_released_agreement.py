@@ -1,4 +1,6 @@
 import io
+import re
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -10,7 +12,7 @@ from benchmarks.agreement.comparison import Comparison, reweight
 from benchmarks.agreement.measuring import Measured, shifted
 from benchmarks.agreement.released import Released, read_released
 from benchmarks.agreement.setups import cifar100, imagenet, imagenet_files
-from superstar.corruptions import SURROGATES
+from superstar.corruptions import SHIFTS, SURROGATES, frost_source
 from superstar.errors import InputError
 from superstar.measures import FEATURES
 
@@ -54,6 +56,7 @@ def folders(tmp_path_factory):
     pd.DataFrame([{**key, "severity": 5, **means, **deviations} for key in keys]).to_csv(
         root / "reference" / "released_surrogate_states.csv", index=False
     )
+    keys += [{"benchmark": "imagenet", "shift": name} for name in SHIFTS]
     pd.DataFrame(
         [{**key, "severity": k, "wasserstein": 10.0 * k} for key in keys for k in range(1, 6)]
     ).to_csv(root / "reference" / "released_operability_fits.csv", index=False)
@@ -75,9 +78,10 @@ def test_the_page_has_a_row_for_every_figure(folders, tmp_path):
     output = tmp_path / "docs" / "page.md"
     main([*options(folders), "--output", str(output)])
     page = output.read_text()
-    rows = [row for row in rows_of(page) if row[0] != "surrogate"]
+    rows = [row for row in rows_of(page) if row[0] not in ("surrogate", "shift")]
     states = [row for row in rows if row[1] in FEATURES]
-    distances = [row for row in rows if row[1] in "12345"]
+    distances = [row for row in rows if row[1] in "12345" and len(row) == 7]
+    shifts = [row for row in rows if row[1] in "12345" and len(row) == 13]
     wanted = [(name.replace("_", " "), feature) for name in SURROGATES for feature in FEATURES]
     assert [tuple(row[:2]) for row in states] == 2 * wanted
     assert [len(row) for row in states] == [11] * 18 + [8] * 18
@@ -94,6 +98,20 @@ def test_the_page_has_a_row_for_every_figure(folders, tmp_path):
     for title, part in (("ImageNet", distances[:30]), ("CIFAR-100", distances[30:])):
         within = sum(row[-1] == "yes" for row in part)
         assert f"- {title}, distances: {within} of 30 within" in page
+    assert [row[:3] for row in shifts] == [
+        [name.replace("_", " "), str(k), f"{10 * k:.2f}"] for name in SHIFTS for k in range(1, 6)
+    ]
+    for row in shifts:
+        for figure, difference in ((3, 4), (5, 6), (10, 11)):
+            percent = 100 * (float(row[figure]) / float(row[2]) - 1)
+            assert float(row[difference]) == pytest.approx(percent, abs=0.1)
+        assert float(row[7]) > 0
+    within = sum(row[9] == "yes" for row in shifts)
+    assert f"benchmark's shifts, like for like: {within} of 95 within" in page
+    assert re.search(r"order of severities: as released for \d+ of 19 shifts", page)
+    assert ("textures that we draw" in page) is (frost_source() == "procedural")
+    with Image.open(output.parent / "figures" / "agreement_shifts.png") as figure:
+        assert figure.width > figure.height > 300
     assert "by the side of the kernel in pixels" in page
     assert "nan" not in page
 
@@ -104,6 +122,8 @@ def test_a_data_set_may_be_left_out(folders, tmp_path):
     page = output.read_text()
     assert "## CIFAR-100" in page
     assert "## ImageNet" not in page
+    assert "benchmark's shifts, like" not in page
+    assert not (tmp_path / "figures").exists()
 
 
 @pytest.mark.parametrize(
@@ -138,6 +158,12 @@ def test_data_that_cannot_be_used_are_refused(folders, tmp_path):
     reference = folders / "reference"
     with pytest.raises(InputError, match="lacks figures of photos, uniform_noise, severity 5"):
         read_released(reference, ["photos"])
+    distances = pd.read_csv(reference / "released_operability_fits.csv")
+    shutil.copy(reference / "released_surrogate_states.csv", tmp_path)
+    distances[distances["shift"] != "frost"].to_csv(tmp_path / "released_operability_fits.csv")
+    with pytest.raises(InputError, match="lacks figures of imagenet, frost, severity 1"):
+        read_released(tmp_path, ["imagenet", "cifar100"])
+    read_released(tmp_path, ["cifar100"])
     states = pd.read_csv(reference / "released_surrogate_states.csv")
     states.drop(columns="std_sd").to_csv(tmp_path / "released_surrogate_states.csv")
     with pytest.raises(InputError, match="lacks the columns std_sd"):

@@ -6,17 +6,21 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.agreement.comparison import REWEIGHTED, reweight
+from benchmarks.agreement.figure import shifts_figure
 from benchmarks.agreement.measuring import measure
-from benchmarks.agreement.released import read_released
-from benchmarks.agreement.report import compose
-from benchmarks.agreement.setups import cifar100, imagenet, imagenet_files
+from benchmarks.agreement.released import WITH_SHIFTS, Released, read_released
+from benchmarks.agreement.report import Results, compose
+from benchmarks.agreement.setups import Setup, cifar100, imagenet, imagenet_files
+from benchmarks.agreement.shifts import check_extrapolation, measure_shifts
+from benchmarks.agreement.shifts_report import FIGURE
 from superstar.errors import InputError
 
 
 def run(
     reference: Path, imagenet_folder: Path | None, cifar100_folder: Path | None, output: Path
 ) -> None:
-    """Measure the data sets that are given and write the page.
+    """Measure the data sets that are given, write the page and, below it, its figure.
 
     Raises:
         InputError: neither data set is given, or a folder, file or figure is missing.
@@ -33,9 +37,24 @@ def run(
         setups.append(imagenet(imagenet_files(imagenet_folder)))
     if cifar100_folder is not None:
         setups.append(cifar100(cifar100_folder))
-    page = compose([(setup, measure(setup)) for setup in setups], released)
+    results = [_results(setup, released) for setup in setups]
+    page = compose(results, released)
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(page, encoding="utf-8")
+    for result in results:
+        if result.shifts:
+            path = output.parent / FIGURE
+            path.parent.mkdir(exist_ok=True)
+            shifts_figure(result.shifts, released, result.setup.benchmark).savefig(path, dpi=110)
+
+
+def _results(setup: Setup, released: Released) -> Results:
+    name = setup.benchmark
+    measured = measure(setup)
+    reweighting = reweight(measured, released, name) if name in REWEIGHTED else None
+    weights = None if reweighting is None else reweighting.weights
+    shifts = measure_shifts(setup, weights) if name in WITH_SHIFTS else {}
+    return Results(setup, measured, reweighting, shifts, check_extrapolation(setup))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

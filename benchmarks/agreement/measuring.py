@@ -55,7 +55,13 @@ def measure(setup: Setup) -> Measured:
     return Measured(states_of(setup, shifted(setup, "none")), states, by_kernel, distances)
 
 
-def shifted(setup: Setup, name: str, severity: int = 1, strength: float | None = None) -> Images:
+def shifted(
+    setup: Setup,
+    name: str,
+    severity: int = 1,
+    strength: float | None = None,
+    to_8_bits: Callable[[Tensor], Images] = to_uint8,
+) -> Images:
     """All images of a data set, corrupted and as they are measured: uint8 (N, H, W, 3)."""
     if strength is None:
         strength = setup.strengths.get((name, severity))
@@ -70,7 +76,7 @@ def shifted(setup: Setup, name: str, severity: int = 1, strength: float | None =
             first_index=start,
             strength=strength,
         )
-        parts.append(setup.served(to_uint8(corrupted)))
+        parts.append(setup.served(to_8_bits(corrupted)))
     return np.concatenate(parts)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from superstar.corruptions import SURROGATES
+from superstar.corruptions import SHIFTS, SURROGATES
 from superstar.errors import InputError
 from superstar.measures import FEATURES
 
@@ -14,6 +14,8 @@ STATES_FILE = "released_surrogate_states.csv"
 DISTANCES_FILE = "released_operability_fits.csv"
 SEVERITIES = (1, 2, 3, 4, 5)
 STATE_SEVERITY = 5
+WITH_SHIFTS = ("imagenet",)
+"""Data sets of which the release has distances under the benchmark's shifts."""
 
 _OUR_NAMES = {"gamma_change": "gamma_increase", "sigmoid": "sigmoid_decrease"}
 _MEANS = {f"{name}_mean": name for name in FEATURES}
@@ -22,12 +24,14 @@ _DEVIATIONS = {f"{name}_sd": name for name in FEATURES}
 
 @dataclass(frozen=True)
 class Released:
-    """Figures of the surrogates, by (benchmark, shift, severity).
+    """Figures of surrogates and benchmark shifts, by (benchmark, shift, severity).
 
     Attributes:
-        means: mean of each state feature over images, at severity 5; columns FEATURES.
+        means: mean of each state feature over images under the surrogates, at severity 5; columns
+            FEATURES.
         deviations: standard deviation over images; the same rows and columns.
-        distances: distance of the shifted from the clean images, column `wasserstein`.
+        distances: distance of the shifted from the clean images, column `wasserstein`; under the
+            surrogates, and under the benchmark's shifts for the data sets `WITH_SHIFTS`.
     """
 
     means: pd.DataFrame
@@ -58,10 +62,12 @@ def read_released(folder: Path, benchmarks: Sequence[str]) -> Released:
     """
     if not folder.is_dir():
         raise InputError(f"there is no folder {folder} with the released figures")
+    state_rows = [(name, SURROGATES) for name in benchmarks]
+    distance_rows = state_rows + [(name, SHIFTS) for name in benchmarks if name in WITH_SHIFTS]
     states = _read(
-        folder / STATES_FILE, benchmarks, (STATE_SEVERITY,), columns=[*_MEANS, *_DEVIATIONS]
+        folder / STATES_FILE, state_rows, (STATE_SEVERITY,), columns=[*_MEANS, *_DEVIATIONS]
     )
-    distances = _read(folder / DISTANCES_FILE, benchmarks, SEVERITIES, columns=["wasserstein"])
+    distances = _read(folder / DISTANCES_FILE, distance_rows, SEVERITIES, columns=["wasserstein"])
     return Released(
         states[list(_MEANS)].rename(columns=_MEANS),
         states[list(_DEVIATIONS)].rename(columns=_DEVIATIONS),
@@ -70,9 +76,12 @@ def read_released(folder: Path, benchmarks: Sequence[str]) -> Released:
 
 
 def _read(
-    path: Path, benchmarks: Sequence[str], severities: Sequence[int], columns: list[str]
+    path: Path,
+    shifts: Sequence[tuple[str, Sequence[str]]],
+    severities: Sequence[int],
+    columns: list[str],
 ) -> pd.DataFrame:
-    """The figures of every surrogate in these columns, one row each."""
+    """The figures of each data set's shifts in these columns, one row each."""
     if not path.is_file():
         raise InputError(f"there is no file {path} with released figures")
     try:
@@ -84,7 +93,15 @@ def _read(
     if missing:
         raise InputError(f"{path} lacks the columns {', '.join(missing)}")
     rows = table.assign(shift=table["shift"].replace(_OUR_NAMES)).set_index(keys)[columns]
-    wanted = pd.MultiIndex.from_product([benchmarks, SURROGATES, severities], names=keys)
+    wanted = pd.MultiIndex.from_tuples(
+        [
+            (benchmark, name, severity)
+            for benchmark, names in shifts
+            for name in names
+            for severity in severities
+        ],
+        names=keys,
+    )
     figures = rows[~rows.index.duplicated()].reindex(wanted)
     figures = figures.apply(pd.to_numeric, errors="coerce")
     absent = figures.index[figures.isna().any(axis=1)]

@@ -1,46 +1,64 @@
 """The comparison as one Markdown page: every number of ours in it comes from the run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import pandas as pd
 
 from benchmarks.agreement.comparison import (
     DISTANCE_PERCENT,
+    REWEIGHTED,
     STATE_ERRORS,
     STATE_PERCENT,
     Cells,
-    Comparison,
     Reweighting,
     compare_distances,
     compare_states,
-    reweight,
 )
 from benchmarks.agreement.measuring import Measured
 from benchmarks.agreement.released import Released
 from benchmarks.agreement.setups import CIFAR_OVERLAP, CROP, QUALITY, SIDE, Setup
+from benchmarks.agreement.shifts import Check, Shifted
+from benchmarks.agreement.shifts_report import check_section, how_to_read, shifts_section
+from benchmarks.agreement.tables import TITLES, count, mark, markdown, signed
 from superstar.corruptions import preset_strengths
 from superstar.measures import FEATURES
 
-REWEIGHTED = ("imagenet",)
-"""Data sets whose images need not be as bright as the release's."""
-
-_TITLES = {"imagenet": "ImageNet", "cifar100": "CIFAR-100"}
-_MISS = "**misses**"
 _ENTROPY = FEATURES.index("entropy")
 
 
-def compose(results: Sequence[tuple[Setup, Measured]], released: Released) -> str:
+@dataclass(frozen=True)
+class Results:
+    """What the page shows of a data set.
+
+    Attributes:
+        setup: how it was measured.
+        measured: under the surrogates.
+        reweighting: weights that make it as bright as the release's, if they were looked for and
+            found.
+        shifts: distances under the benchmark's shifts, where the release has some.
+        checks: of the extrapolation behind them, where there are images enough.
+    """
+
+    setup: Setup
+    measured: Measured
+    reweighting: Reweighting | None
+    shifts: Shifted
+    checks: Mapping[str, Check]
+
+
+def compose(results: Sequence[Results], released: Released) -> str:
     """The page."""
     summaries, sections = [], []
-    for setup, measured in results:
-        summary, section = _benchmark(setup, measured, released)
+    for result in results:
+        summary, section = _benchmark(result, released)
         summaries += summary
         sections += section
     parts = [
         "# Agreement with the released figures",
-        "Our state features and Wasserstein distances under the six surrogates, beside the figures "
-        "that the paper's authors released. Written by `make agreement`; its code is "
-        "`benchmarks/agreement/`.",
+        "Our state features and Wasserstein distances under the six surrogates, and distances under "
+        "the benchmark's 19 shifts, beside the figures that the paper's authors released. Written "
+        "by `make agreement`; its code is `benchmarks/agreement/`.",
         "\n".join(f"- {line}" for line in summaries),
         "## How to read it",
         f"- States are means over images at severity 5. A mean is within if it is off by "
@@ -48,43 +66,49 @@ def compose(results: Sequence[tuple[Setup, Measured]], released: Released) -> st
         "where that is more. The standard error (s.e.) is the released standard deviation over "
         "images / √(our number of images); the released means come from 2,000 images and have an "
         "error of their own, which is not counted.\n"
-        "- Distances are means over draws of images; `s.d. of a draw` is how far one draw lies "
+        "- Distances under surrogates are means over draws of images; `s.d. of a draw` is how far one draw lies "
         "from another. They are within if off by "
         + " or ".join(
-            f"{DISTANCE_PERCENT[setup.benchmark]:g}% ({_TITLES[setup.benchmark]})"
-            for setup, _ in results
+            f"{DISTANCE_PERCENT[setup.benchmark]:g}% ({TITLES[setup.benchmark]})"
+            for setup in (result.setup for result in results)
         )
         + " at most.\n"
         "- The released distances are between 1,000 and 1,000 images. An estimate from fewer "
-        "images comes out higher.",
+        "images comes out higher."
+        + "".join(f"\n{line}" for line in how_to_read([result.shifts for result in results])),
         *sections,
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _benchmark(setup: Setup, measured: Measured, released: Released) -> tuple[list[str], list[str]]:
+def _benchmark(result: Results, released: Released) -> tuple[list[str], list[str]]:
     """Lines of the summary and parts of the page on one data set."""
+    setup, measured = result.setup, result.measured
     name = setup.benchmark
-    title = _TITLES[name]
+    title = TITLES[name]
     states = compare_states(measured, released, name)
     distances = compare_distances(measured, released, name)
-    summary = [f"{title}, states: {_count(states)}."]
+    summary = [f"{title}, states: {count(states)}."]
     parts = [f"## {title}", _PROTOCOLS[name](setup), f"### {title}: states at severity 5"]
     table = _state_table(states)
-    if name in REWEIGHTED:
-        reweighting = reweight(measured, released, name)
-        if reweighting is None:
-            parts.append("No weights give these images the release's brightness.")
-        else:
-            again = compare_states(measured, released, name, reweighting.weights)
-            summary.append(f"{title}, states, images reweighted by brightness: {_count(again)}.")
-            table = pd.concat([table, _reweighted_columns(again)], axis=1)
-            parts.append(_on_reweighting(states, again, reweighting))
-    parts.append(_markdown(table))
+    if result.reweighting is not None:
+        again = compare_states(measured, released, name, result.reweighting.weights)
+        summary.append(f"{title}, states, images reweighted by brightness: {count(again)}.")
+        table = pd.concat([table, _reweighted_columns(again)], axis=1)
+        parts.append(_on_reweighting(states, again, result.reweighting))
+    elif name in REWEIGHTED:
+        parts.append("No weights give these images the release's brightness.")
+    parts.append(markdown(table))
     if measured.by_kernel:
         parts.append(_on_kernels(setup, measured, released))
-    summary.append(f"{title}, distances: {_count(distances)}.")
-    parts += [f"### {title}: distances", _markdown(_distance_table(distances, measured))]
+    summary.append(f"{title}, distances: {count(distances)}.")
+    parts += [f"### {title}: distances", markdown(_distance_table(distances, measured))]
+    for lines, section in (
+        shifts_section(result.shifts, released, name),
+        check_section(result.checks, name),
+    ):
+        summary += lines
+        parts += section
     return summary, parts
 
 
@@ -134,11 +158,11 @@ def _on_reweighting(states: Cells, again: Cells, reweighting: Reweighting) -> st
     after = [cell.difference for (_, name), cell in again.items() if name == "brightness"]
     return (
         f"The sample's images are not the release's: the six brightnesses differ by "
-        f"{_signed(min(before), 1)}% to {_signed(max(before), 1)}%. The columns `reweighted` give "
+        f"{signed(min(before), 1)}% to {signed(max(before), 1)}%. The columns `reweighted` give "
         "each image a weight proportional to exp(−t b), with b its brightness uncorrupted and the "
         f"one number t = {reweighting.slope:.2f} chosen so that the brightness under median blur, "
         "which leaves brightness alone, equals the release's: then all six brightnesses differ by "
-        f"{_signed(min(after), 1)}% to {_signed(max(after), 1)}%."
+        f"{signed(min(after), 1)}% to {signed(max(after), 1)}%."
     )
 
 
@@ -165,10 +189,10 @@ def _state_table(cells: Cells) -> pd.DataFrame:
             "feature": feature,
             "released": f"{cell.released:.4f}",
             "ours": f"{cell.ours:.4f}",
-            "difference %": _signed(cell.difference),
+            "difference %": signed(cell.difference),
             "s.e.": f"{cell.standard_error:.4f}",
-            "difference in s.e.": _signed((cell.ours - cell.released) / cell.standard_error, 1),
-            "within": _mark(cell),
+            "difference in s.e.": signed((cell.ours - cell.released) / cell.standard_error, 1),
+            "within": mark(cell),
         }
         for (surrogate, feature), cell in cells.items()
     )
@@ -178,8 +202,8 @@ def _reweighted_columns(cells: Cells) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "reweighted": f"{cell.ours:.4f}",
-            "reweighted %": _signed(cell.difference),
-            "reweighted within": _mark(cell),
+            "reweighted %": signed(cell.difference),
+            "reweighted within": mark(cell),
         }
         for cell in cells.values()
     )
@@ -192,33 +216,9 @@ def _distance_table(cells: Cells, measured: Measured) -> pd.DataFrame:
             "severity": severity,
             "released": f"{cell.released:.2f}",
             "ours": f"{cell.ours:.2f}",
-            "difference %": _signed(cell.difference),
+            "difference %": signed(cell.difference),
             "s.d. of a draw": f"{measured.distances[surrogate, int(severity)].std(ddof=1):.2f}",
-            "within": _mark(cell),
+            "within": mark(cell),
         }
         for (surrogate, severity), cell in cells.items()
     )
-
-
-def _count(cells: Cells) -> str:
-    missed = [
-        f"{surrogate.replace('_', ' ')} {which} ({_signed(cell.difference, 1)}%)"
-        for (surrogate, which), cell in cells.items()
-        if not cell.within
-    ]
-    line = f"{len(cells) - len(missed)} of {len(cells)} within"
-    return f"{line}; missed: {', '.join(missed)}" if missed else line
-
-
-def _signed(value: float, digits: int = 2) -> str:
-    # Adding 0 turns -0.0 into 0.0.
-    return f"{round(value, digits) + 0.0:+.{digits}f}"
-
-
-def _mark(cell: Comparison) -> str:
-    return "yes" if cell.within else _MISS
-
-
-def _markdown(table: pd.DataFrame) -> str:
-    alignment = ["left" if name in ("surrogate", "feature") else "right" for name in table]
-    return str(table.to_markdown(index=False, disable_numparse=True, colalign=alignment))

@@ -20,12 +20,15 @@ from benchmarks.corruptions.comparing import (
 from benchmarks.corruptions.images import PHOTOS, load_images
 from benchmarks.corruptions.peer import Peer, require_peer
 from benchmarks.corruptions.report import compose
+from benchmarks.corruptions.whole import time_all
 from benchmarks.machine import facts
 from superstar.corruptions import SHIFTS
 from superstar.errors import InputError
 
 
-def run(source: str, count: int, draws: int, names: Sequence[str], console: Console) -> str:
+def run(
+    source: str, count: int, draws: int, whole: int, names: Sequence[str], console: Console
+) -> str:
     """Compare the named shifts and return the page.
 
     Raises:
@@ -47,7 +50,9 @@ def run(source: str, count: int, draws: int, names: Sequence[str], console: Cons
                     equal[name, severity] = equality(images, peer, name, severity)
                 else:
                     alike[name, severity] = likeness(images, peer, name, severity, draws)
-    return compose(facts(), source, len(images), draws, equal, alike, speeds)
+    with console.status(f"all sets of {whole} images"):
+        times = time_all(load_images(source, whole), names)
+    return compose(facts(), source, len(images), draws, equal, alike, speeds, times)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -60,13 +65,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--count", type=int, default=50, help="images, at least 2")
     parser.add_argument("--draws", type=int, default=6, help="of random shifts, at least 2")
+    parser.add_argument("--whole", type=int, default=500, help="images of which all sets are made")
     parser.add_argument("--only", nargs="+", choices=SHIFTS, default=SHIFTS, metavar="NAME")
     parser.add_argument("--output", type=Path, help="file to write beside printing")
     given = parser.parse_args(arguments)
-    if given.count < 2 or given.draws < 2:
-        parser.error("at least 2 images and 2 draws are needed")
+    if given.count < 2 or given.draws < 2 or given.whole < 1:
+        parser.error("at least 2 images, 2 draws and a whole of 1 image are needed")
     try:
-        page = run(given.images, given.count, given.draws, given.only, Console(stderr=True))
+        page = run(
+            given.images, given.count, given.draws, given.whole, given.only, Console(stderr=True)
+        )
     except InputError as error:
         sys.exit(f"error: {error}")
     print(page, end="")

@@ -10,6 +10,7 @@ from benchmarks.corruptions.change import BANDS
 from benchmarks.corruptions.comparing import REPEATS, SEVERITIES, TIMED, Equality, Likeness, Speed
 from benchmarks.corruptions.images import CROP, PHOTOS, SIDE
 from benchmarks.corruptions.peer import PACKAGE
+from benchmarks.corruptions.whole import WholeTimes
 from benchmarks.peers import cores
 
 EQUAL_SHARE = 0.999
@@ -34,6 +35,7 @@ def compose(
     equal: Mapping[tuple[str, int], Equality],
     alike: Mapping[tuple[str, int], Likeness],
     speeds: Mapping[str, Speed],
+    whole: WholeTimes,
 ) -> str:
     """The page.
 
@@ -45,6 +47,7 @@ def compose(
         equal: by shift and severity, for those without randomness.
         alike: by shift and severity, for the others.
         speeds: by shift.
+        whole: what all sets take.
     """
     images = (
         "windows of the embedded photographs"
@@ -57,7 +60,7 @@ def compose(
         f"which carries the benchmark's algorithms for {CROP}x{CROP} pixels.",
         "\n".join(f"- {name}: {value}" for name, value in facts.items())
         + f"\n- images: {count}, {images}",
-        "\n".join(f"- {line}" for line in _summary(equal, alike, speeds)),
+        "\n".join(f"- {line}" for line in _summary(equal, alike, speeds, whole)),
         "Ours are cut off to 8 bits before they are compared, as the peer's are.",
     ]
     if equal:
@@ -101,6 +104,7 @@ def _summary(
     equal: Mapping[tuple[str, int], Equality],
     alike: Mapping[tuple[str, int], Likeness],
     speeds: Mapping[str, Speed],
+    whole: WholeTimes,
 ) -> list[str]:
     lines = []
     if equal:
@@ -116,6 +120,10 @@ def _summary(
             f"speed: the median shift takes the peer {_number(median(ratios.values()))} times as "
             f"long as us; slower than the peer: {', '.join(slower) or 'none'}"
         )
+    lines.append(
+        f"all {whole.sets} sets of {whole.images} images: {whole.made:.0f} s to make, "
+        f"{whole.written:.0f} s to make and write as JPEG files"
+    )
     return lines
 
 

@@ -35,7 +35,7 @@ def apply_action(images: Tensor, name: str, denoiser: DnCNN | None = None) -> Te
         denoiser: the network behind "dncnn"; no other action needs it.
 
     Returns:
-        New images of the same shape, in [0, 1].
+        New images of the same shape, in [0, 1], on the device of `images`.
 
     Raises:
         InputError: not a batch of images, an unknown name, or "dncnn" without a denoiser.

@@ -33,7 +33,11 @@ def predict(
     if batch_size < 1:
         raise InputError(f"batch_size must be at least 1, but is {batch_size}")
     classifier.to(device).to(memory_format=torch.channels_last).eval()
-    with torch.inference_mode():
+    # Otherwise a GPU's convolutions round what they multiply to 10 bits (TF32).
+    exact = torch.backends.cudnn.flags(
+        enabled=True, benchmark=False, deterministic=True, allow_tf32=False
+    )
+    with torch.inference_mode(), exact:
         classes = [
             classifier(part.to(device=device, memory_format=torch.channels_last)).argmax(1).cpu()
             for part in images.split(batch_size)

@@ -27,6 +27,7 @@ from superstar.control.networks import (
 )
 from superstar.errors import InputError
 from superstar.images import stream
+from superstar.training import global_seed
 
 
 @dataclass(frozen=True)
@@ -289,9 +290,7 @@ def _action_names(env: gymnasium.Env) -> tuple[str, ...]:
 
 
 def _initial_networks(n_actions: int, seed: int) -> tuple[Actor, Critic]:
-    # PyTorch initialises from its global stream: borrow it and put it back.
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    with global_seed(seed):
         return Actor(n_actions), Critic()
 
 

@@ -65,9 +65,10 @@ class Actor(_Perceptron):
     @torch.no_grad()
     def probabilities(self, state: NDArray[np.float32]) -> NDArray[np.float64]:
         """Probabilities of the actions, float64 (n_actions,) of sum 1, in a state (3,)."""
+        device = self.linear1.weight.device
         with one_thread():
-            logits = self(torch.as_tensor(state, dtype=torch.float32))
-        return torch.softmax(logits.double(), dim=-1).numpy()
+            logits = self(torch.as_tensor(state, dtype=torch.float32, device=device))
+        return torch.softmax(logits.double(), dim=-1).cpu().numpy()
 
 
 class Critic(_Perceptron):

@@ -316,8 +316,8 @@ def state_features(images: Tensor) -> Tensor:
         images: float32 (N, 3, H, W) in [0, 1].
 
     Returns:
-        float64 (N, 3): mean of LL in [0, 2], standard deviation of LL in [0, 1], mean local
-        entropy of HH in bits.
+        float64 (N, 3), on the CPU: mean of LL in [0, 2], standard deviation of LL in [0, 1], mean
+        local entropy of HH in bits.
 
     Raises:
         InputError: not a batch of images.

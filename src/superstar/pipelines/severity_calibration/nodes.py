@@ -14,14 +14,14 @@ from superstar.images import ImageSet
 from superstar.measures import FEATURES, state_features
 from superstar.parameters import SeverityCalibration
 
-# Which entry of the state each family is to change (paper, appendix E).
+# Which entry of the state each family is to change, and which way (paper, appendix E).
 STATE_INDEX = {
-    "uniform_noise": 2,
-    "median_blur": 2,
-    "gamma_increase": 0,
-    "gamma_decrease": 0,
-    "sigmoid_increase": 1,
-    "sigmoid_decrease": 1,
+    "uniform_noise": (2, 1),
+    "median_blur": (2, -1),
+    "gamma_increase": (0, 1),
+    "gamma_decrease": (0, -1),
+    "sigmoid_increase": (1, 1),
+    "sigmoid_decrease": (1, -1),
 }
 LEVELS = 5
 
@@ -29,7 +29,11 @@ LEVELS = 5
 def measure_grids(
     design: ImageSet, parameters: dict[str, Any], scale: str, seed: int
 ) -> pd.DataFrame:
-    """The relative state change |F_i(V_c) - F_i(V)| / |F_i(V)| at every strength of every grid."""
+    """The state at every strength of every grid, and the relative change of the family's entry.
+
+    The change is |F_i(V_c) - F_i(V)| / |F_i(V)|, negative where the strength moves the entry in the
+    direction that its family is not meant for.
+    """
     given = SeverityCalibration.model_validate(parameters)
     images = design.take(slice(0, given.images)).batch()
     clean = _state(images)
@@ -38,17 +42,17 @@ def measure_grids(
         strengths = given.grids[name]
         if given.severities == "preset":
             strengths = list(preset_strengths(name, scale))
-        index = STATE_INDEX[name]
+        index, direction = STATE_INDEX[name]
         for strength in strengths:
             shifted = _state(corrupt(images, name, 5, scale, seed=seed, strength=strength))
             rows.append(
                 {
                     "surrogate": name,
                     "strength": float(strength),
+                    **dict(zip(FEATURES, shifted, strict=True)),
                     "feature": FEATURES[index],
                     "clean": clean[index],
-                    "shifted": shifted[index],
-                    "change": abs(shifted[index] - clean[index]) / abs(clean[index]),
+                    "change": direction * (shifted[index] - clean[index]) / abs(clean[index]),
                 }
             )
     return pd.DataFrame(rows)
@@ -57,7 +61,7 @@ def measure_grids(
 def choose_severities(
     changes: pd.DataFrame, parameters: dict[str, Any]
 ) -> tuple[dict[str, list[float]], pd.DataFrame]:
-    """Five strengths a surrogate: configuration for later stages, and a table of their changes."""
+    """Five strengths a surrogate: configuration for later stages, and a table of their states."""
     given = SeverityCalibration.model_validate(parameters)
     tables = []
     for _, grid in changes.groupby("surrogate", sort=False):
@@ -74,7 +78,7 @@ def choose_severities(
         str(name): [float(s) for s in table["strength"]]
         for name, table in chosen.groupby("surrogate", sort=False)
     }
-    measured = ["feature", "clean", "shifted", "change", "within_rule"]
+    measured = [*FEATURES, "feature", "clean", "change", "within_rule"]
     return strengths, chosen[["surrogate", "severity", "strength", *measured]]
 
 
@@ -108,7 +112,7 @@ def draw_severities(
         figure.subplots(2, 3).flat, changes.groupby("surrogate", sort=False), strict=True
     ):
         picked = chosen[chosen["surrogate"] == name]
-        axis.axhspan(*rule, color="0.92", zorder=0)
+        axis.axhspan(*rule, color="0.92", zorder=0, label="allowed at severity 5")
         axis.plot(grid["strength"], grid["change"], "o-", color="0.6", ms=3, lw=1)
         axis.plot(picked["strength"], picked["change"], "o", color="C3", ms=7)
         for severity, strength, change in zip(
@@ -124,6 +128,7 @@ def draw_severities(
         )
         axis.margins(y=0.15)
         axis.grid(alpha=0.3)
+    figure.axes[0].legend(loc="lower right")
     return figure
 
 
