@@ -58,7 +58,7 @@ $(PEERS): $(READY)
 bench: $(READY) $(PEERS) ## speed beside named peers, into the docs (ten minutes; IMAGES=folder of photographs)
 	$(BIN)/python -m benchmarks
 	PYTHONPATH=$(PEERS) $(BIN)/python -m benchmarks.corruptions --output docs/corruptions.md \
-		$(if $(IMAGES),--images "$(IMAGES)")
+		--sheet docs/figures/shifts.jpg $(if $(IMAGES),--images "$(IMAGES)")
 
 agreement: $(READY) ## our measures beside the released figures (REFERENCE=, IMAGENET=, CIFAR100= folders)
 	@test -n "$(REFERENCE)" && test -n "$(IMAGENET)$(CIFAR100)" || { echo "error: name the folders:" \

@@ -125,7 +125,8 @@ def test_blocks_are_disjoint_and_overlapping_draws_share_as_many_as_asked():
     assert len(parts) == 12
     for k in range(3):
         rows = np.concatenate([part[0] for part in parts[4 * k : 4 * k + 4]])
-        assert len(set(rows)) == 24 and set(rows) <= set(draws[k][0])
+        assert len(set(rows)) == 24
+        assert set(rows) <= set(draws[k][0])
     for clean, other in overlapping(draws, 4):
         assert len(set(clean)) == len(set(other)) == 25
         assert len(set(clean) & set(other)) == 4
@@ -163,7 +164,8 @@ def test_reversals_are_found_and_near_ties_told():
 def test_within_counts_percentages_apart_from_errors():
     assert Comparison(100, 104, 5, 0.1).within_percent
     by_error = Comparison(100, 107, 5, 3)
-    assert by_error.within and not by_error.within_percent
+    assert by_error.within
+    assert not by_error.within_percent
 
 
 class Few:

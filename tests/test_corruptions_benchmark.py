@@ -105,9 +105,9 @@ def test_a_run_tells_likeness_from_unlikeness(tmp_path: Path) -> None:
     package = tmp_path / "imagecorruptions"
     package.mkdir()
     (package / "__init__.py").write_text(STAND_IN)
-    output = tmp_path / "docs" / "page.md"
+    output, sheet = tmp_path / "docs" / "page.md", tmp_path / "docs" / "sheet.jpg"
     command = [sys.executable, "-m", "benchmarks.corruptions", "--count", "2", "--draws", "2"]
-    command += ["--whole", "3", "--only", "contrast", "gaussian_noise", "--output", str(output)]
+    command += ["--sheet", str(sheet), "--whole", "3", "--only", "contrast", "gaussian_noise", "--output", str(output)]
     path = {"PYTHONPATH": str(tmp_path), "PATH": ""}
     outcome = subprocess.run(
         command, cwd=ROOT, env=path, capture_output=True, text=True, check=False
@@ -123,3 +123,6 @@ def test_a_run_tells_likeness_from_unlikeness(tmp_path: Path) -> None:
     assert sum(line.startswith("| contrast") for line in lines) == 1 + 1
     assert any(line.startswith("| median") for line in lines)
     assert "all 10 sets of 3 images: " in page
+    assert sheet.stat().st_size < 300_000
+    with Image.open(sheet) as picture:
+        assert min(picture.size) > 700

@@ -45,10 +45,10 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a C
 SIDE = 32
 COLOURS = {"mean": (0.45, 0.45, 0.45), "std": (0.25, 0.25, 0.25)}
 WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
-DENOISER = {"depth": 4, "width": 16, "crop": 16, "batch_size": 16, "epochs": 8, "threads": 1}
+DENOISER = {"depth": 4, "width": 16, "crop": 16, "batch_size": 16, "epochs": 24, "threads": 1}
 CLASSIFIER = {"batch_size": 16, "epochs": 4, "threads": 1}
-BFLOAT16 = 5e-3
-"""Largest error of the denoiser in bfloat16, of a range of 1; the network is a shallow one."""
+BFLOAT16 = 0.02
+"""Error of a shallow denoiser in bfloat16, as a share of what it takes off."""
 
 
 @pytest.fixture(scope="module")
@@ -145,14 +145,12 @@ def test_denoiser_agrees_with_single_precision(noisy, unshuffle, shape):
     images = noisy[:count, :, :height, :width]
     with global_seed(0):
         model = DnCNN(depth=4, width=16, unshuffle=unshuffle).eval()
-        model.layers[-1].weight.data.mul_(5)  # Or it would take off next to nothing.
     with torch.no_grad():
         expected = model.fuse()(images).clamp(0, 1)
-    assert (expected - images).abs().max() > 0.1
     restored = denoise(model.cuda(), images.cuda())
     assert restored.is_cuda
     assert restored.dtype == torch.float32
-    assert (restored.cpu() - expected).abs().max() < BFLOAT16
+    assert (restored.cpu() - expected).norm() < BFLOAT16 * (expected - images).norm()
     assert torch.equal(restored, denoise(model, images.cuda()))
 
 
@@ -164,7 +162,7 @@ def test_denoiser_and_images_on_different_devices(noisy, denoiser):
     assert next(denoiser.parameters()).is_cuda
     on_cpu = denoise(denoiser, noisy.cuda(), device="cpu")
     assert on_cpu.is_cuda
-    assert (on_cpu - on_cuda).abs().max() < 2 * BFLOAT16
+    assert (on_cpu - on_cuda).norm() < 2 * BFLOAT16 * (on_cuda - noisy.cuda()).norm()
     assert next(denoiser.parameters()).is_cuda
 
 

@@ -17,7 +17,7 @@ def shifts_figure(cells: Shifted, released: Released, benchmark: str) -> Figure:
     figure = Figure(figsize=(8.4, 6), layout="constrained")
     axis = figure.subplots()
     shifts = list(dict.fromkeys(name for name, _ in cells))
-    colours = colormaps["tab20"].colors
+    colours = colormaps["tab20"]
     for place, name in enumerate(shifts):
         theirs = [released.distance(benchmark, name, severity) for severity in SEVERITIES]
         likes = [cells[name, severity].like for severity in SEVERITIES]
@@ -26,18 +26,18 @@ def shifts_figure(cells: Shifted, released: Released, benchmark: str) -> Figure:
             [like.value for like in likes],
             [like.standard_error for like in likes],
             marker=_MARKERS[place % len(_MARKERS)],
-            color=colours[place % len(colours)],
+            color=colours(place % colours.N),
             ms=4,
             lw=0.8,
             elinewidth=0.7,
             label=plain(name),
         )
-    values = [value for line in axis.get_lines() for value in line.get_data()[0]]
-    ends = np.array([0.95 * min(values), 1.05 * max(values)])
+    every = [released.distance(benchmark, name, severity) for name, severity in cells]
+    ends = np.array([0.95 * min(every), 1.05 * max(every)])
     axis.plot(ends, ends, color="black", lw=0.8, zorder=0)
     share = SHIFT_PERCENT / 100
     axis.fill_between(ends, (1 - share) * ends, (1 + share) * ends, color="0.9", lw=0, zorder=0)
-    axis.set(xscale="log", yscale="log", xlim=ends)
+    axis.set(xscale="log", yscale="log", xlim=(ends[0], ends[1]))
     ticks = [value for value in (50, 60, 70, 80, 100, 150, 200, 300, 400) if ends[0] < value]
     for side in (axis.xaxis, axis.yaxis):
         side.set_major_locator(FixedLocator(ticks))

@@ -56,9 +56,9 @@ def compose(results: Sequence[Results], released: Released) -> str:
         sections += section
     parts = [
         "# Agreement with the released figures",
-        "Our state features and Wasserstein distances under the six surrogates, and distances under "
-        "the benchmark's 19 shifts, beside the figures that the paper's authors released. Written "
-        "by `make agreement`; its code is `benchmarks/agreement/`.",
+        "Our state features and Wasserstein distances under the six surrogates, and distances "
+        "under the benchmark's 19 shifts, beside the figures that the paper's authors released. "
+        "Written by `make agreement`; its code is `benchmarks/agreement/`.",
         "\n".join(f"- {line}" for line in summaries),
         "## How to read it",
         f"- States are means over images at severity 5. A mean is within if it is off by "
@@ -66,8 +66,8 @@ def compose(results: Sequence[Results], released: Released) -> str:
         "where that is more. The standard error (s.e.) is the released standard deviation over "
         "images / √(our number of images); the released means come from 2,000 images and have an "
         "error of their own, which is not counted.\n"
-        "- Distances under surrogates are means over draws of images; `s.d. of a draw` is how far one draw lies "
-        "from another. They are within if off by "
+        "- Distances under surrogates are means over draws of images; `s.d. of a draw` is how far "
+        "one draw lies from another. They are within if off by "
         + " or ".join(
             f"{DISTANCE_PERCENT[setup.benchmark]:g}% ({TITLES[setup.benchmark]})"
             for setup in (result.setup for result in results)

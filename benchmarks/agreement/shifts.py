@@ -49,6 +49,7 @@ class Cell:
     like: Estimate
     reweighted: Estimate | None
 
+
 Shifted = Mapping[tuple[str, int], Cell]
 
 

@@ -59,10 +59,9 @@ def shifts_section(
     like = compare_shifts({key: cell.like for key, cell in cells.items()}, released, benchmark)
     raw = compare_shifts({key: cell.raw for key, cell in cells.items()}, released, benchmark)
     found = reversals(cells, released, benchmark)
-    by_percent = sum(cell.within_percent for cell in like.values())
     summary = [
-        f"{title}, distances under the benchmark's shifts, like for like: {count(like)} "
-        f"({by_percent} within {SHIFT_PERCENT:g}%).",
+        f"{title}, distances under the benchmark's shifts, like for like: {count(like)}"
+        f"{_by_error_alone(like)}.",
         f"{title}, the same, raw: {count(raw)}.",
     ]
     table = _table(raw, like)
@@ -98,6 +97,15 @@ _FROST = {
     "imagecorruptions-imaug": "Frost has the benchmark's photographs, from the package "
     "imagecorruptions-imaug.",
 }
+
+
+def _by_error_alone(cells: Cells) -> str:
+    alone = [
+        f"{plain(name)} {severity} ({signed(cell.difference, 1)}%, {_in_errors(cell)} s.e.)"
+        for (name, severity), cell in cells.items()
+        if cell.within and not cell.within_percent
+    ]
+    return f"; within by their standard error alone: {', '.join(alone)}" if alone else ""
 
 
 def _differences(cells: Cells) -> str:

@@ -20,6 +20,7 @@ from benchmarks.corruptions.comparing import (
 from benchmarks.corruptions.images import PHOTOS, load_images
 from benchmarks.corruptions.peer import Peer, require_peer
 from benchmarks.corruptions.report import compose
+from benchmarks.corruptions.sheet import draw_sheet
 from benchmarks.corruptions.whole import time_all
 from benchmarks.machine import facts
 from superstar.corruptions import SHIFTS
@@ -68,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--whole", type=int, default=500, help="images of which all sets are made")
     parser.add_argument("--only", nargs="+", choices=SHIFTS, default=SHIFTS, metavar="NAME")
     parser.add_argument("--output", type=Path, help="file to write beside printing")
+    parser.add_argument("--sheet", type=Path, help="picture to write of a photograph, all shifted")
     given = parser.parse_args(arguments)
     if given.count < 2 or given.draws < 2 or given.whole < 1:
         parser.error("at least 2 images, 2 draws and a whole of 1 image are needed")
@@ -78,6 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except InputError as error:
         sys.exit(f"error: {error}")
     print(page, end="")
+    if given.sheet:
+        draw_sheet(given.sheet)
     if given.output:
         given.output.parent.mkdir(parents=True, exist_ok=True)
         given.output.write_text(page, encoding="utf-8")

@@ -18,6 +18,9 @@ REASON_COLOURS = {
     "horizon": "#7a3bd8",
 }
 
+LONGEST_COLUMN = 12
+"""Rows of a contact sheet up to which they stand in one block."""
+
 
 def delta_figure(table: pd.DataFrame) -> Figure:
     """Delta of each shift and classifier with its interval."""
@@ -33,6 +36,7 @@ def delta_figure(table: pd.DataFrame) -> Figure:
         axis.barh(rows, part["delta"], height, xerr=errors, label=name, error_kw={"lw": 1})
     axis.axvline(0, color="black", lw=0.8)
     axis.set_yticks(range(len(shifts)), [_title(shift) for shift in shifts])
+    axis.margins(y=0.01)
     axis.invert_yaxis()
     axis.set_xlabel("Δ accuracy, points (recovered − shifted; bars: bootstrap interval)")
     axis.grid(axis="x", alpha=0.3)
@@ -129,16 +133,28 @@ def fits_figure(fits: pd.DataFrame, labels: pd.DataFrame) -> Figure:
 def contact_sheet(
     clean: NDArray[np.uint8], shifted: Mapping[str, Sequence[NDArray[np.uint8]]]
 ) -> Figure:
-    """One image under every shift at every severity; the first column is clean."""
-    columns = 1 + max(len(row) for row in shifted.values())
-    figure = Figure(figsize=(1.25 * columns + 0.8, 1.3 * len(shifted)), layout="constrained")
-    grid = figure.subplots(len(shifted), columns, squeeze=False)
-    for row, (name, images) in zip(grid, shifted.items(), strict=True):
-        for axis, image in zip(row, [clean, *images], strict=True):
-            _show(axis, image)
-        row[0].set_ylabel(name.replace("_", "\n"), rotation=0, ha="right", va="center", size=9)
-    for axis, title in zip(grid[0], ["clean", *map(str, SEVERITIES)], strict=True):
-        axis.set_title(title, size=9)
+    """One image under every shift at every severity; the first column of a block is clean."""
+    names = list(shifted)
+    blocks = 1 if len(names) <= LONGEST_COLUMN else 2
+    height = -(-len(names) // blocks)
+    width = 1 + max(len(row) for row in shifted.values())
+    figure = Figure(
+        figsize=(blocks * (1.25 * width + 0.8), 1.3 * height + 0.2), layout="constrained"
+    )
+    for part, first in zip(
+        np.atleast_1d(figure.subfigures(1, blocks)), range(0, len(names), height), strict=True
+    ):
+        grid = part.subplots(height, width, squeeze=False)
+        shown = names[first : first + height]
+        for row, name in zip(grid[: len(shown)], shown, strict=True):
+            for axis, image in zip(row, [clean, *shifted[name]], strict=True):
+                _show(axis, image)
+            label = name.replace("_", "\n").replace("+", "\n+ ")
+            row[0].set_ylabel(label, rotation=0, ha="right", va="center", size=9)
+        for axis in grid[len(shown) :].flat:
+            axis.axis("off")
+        for axis, title in zip(grid[0], ["clean", *map(str, SEVERITIES)], strict=True):
+            axis.set_title(title, size=9)
     return figure
 
 

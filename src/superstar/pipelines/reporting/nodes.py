@@ -103,7 +103,7 @@ def draw_surrogates(
     strengths: dict[str, list[float]],
 ) -> Figure:
     """One design image under every surrogate and severity."""
-    chosen = _most_contrast(clean)
+    chosen = _most_colours(clean)
     return figures.contact_sheet(
         clean.images[chosen],
         {
@@ -117,7 +117,7 @@ def draw_shifts(sets: CorruptionArrays, benchmark: dict[str, Any]) -> Figure:
     """One test image under every shift and severity."""
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
     clean = sets.load("none", None)
-    chosen = _most_contrast(clean)
+    chosen = _most_colours(clean)
     return figures.contact_sheet(
         clean.images[chosen],
         {
@@ -179,6 +179,7 @@ def _one_of_each(images: ImageSet, count: int) -> NDArray[np.int64]:
     return np.array([np.where(images.labels == c, spread, -1).argmax() for c in chosen])
 
 
-def _most_contrast(images: ImageSet) -> int:
+def _most_colours(images: ImageSet) -> int:
     """The image on which shifts show best, among the first hundred."""
-    return int(np.argmax(images.images[:100].std(axis=(1, 2)).mean(axis=1)))
+    coarse = images.images[:100] // np.uint8(32)
+    return int(np.argmax([len(np.unique(image.reshape(-1, 3), axis=0)) for image in coarse]))
