@@ -141,9 +141,8 @@ def contact_sheet(
     figure = Figure(
         figsize=(blocks * (1.25 * width + 0.8), 1.3 * height + 0.2), layout="constrained"
     )
-    for part, first in zip(
-        np.atleast_1d(figure.subfigures(1, blocks)), range(0, len(names), height), strict=True
-    ):
+    parts = figure.subfigures(1, blocks, squeeze=False)[0]
+    for part, first in zip(parts, range(0, len(names), height), strict=True):
         grid = part.subplots(height, width, squeeze=False)
         shown = names[first : first + height]
         for row, name in zip(grid[: len(shown)], shown, strict=True):
