@@ -60,10 +60,10 @@ bench: $(READY) $(PEERS) ## speed beside named peers, into the docs (ten minutes
 	PYTHONPATH=$(PEERS) $(BIN)/python -m benchmarks.corruptions --output docs/corruptions.md \
 		--sheet docs/figures/shifts.jpg $(if $(IMAGES),--images "$(IMAGES)")
 
-agreement: $(READY) ## our measures beside the released figures (REFERENCE=, IMAGENET=, CIFAR100= folders)
+agreement: $(READY) $(PEERS) ## ours beside the released figures (REFERENCE=, IMAGENET=, CIFAR100= folders; six minutes)
 	@test -n "$(REFERENCE)" && test -n "$(IMAGENET)$(CIFAR100)" || { echo "error: name the folders:" \
 		"make agreement REFERENCE=folder, and IMAGENET=folder, CIFAR100=folder or both" >&2; exit 1; }
-	$(BIN)/python -m benchmarks.agreement --reference "$(REFERENCE)" \
+	PYTHONPATH=$(PEERS) $(BIN)/python -m benchmarks.agreement --reference "$(REFERENCE)" \
 		$(if $(IMAGENET),--imagenet "$(IMAGENET)") $(if $(CIFAR100),--cifar100 "$(CIFAR100)")
 
 viz: $(READY) ## the pipelines in kedro-viz

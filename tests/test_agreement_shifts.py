@@ -15,8 +15,9 @@ from benchmarks.agreement.shifts import (
     like_the_release,
     measure_shifts,
     reversals,
+    unexplained,
 )
-from benchmarks.agreement.shifts_report import check_section
+from benchmarks.agreement.shifts_report import check_section, shifts_section
 from benchmarks.agreement.transport import (
     Estimate,
     blocks,
@@ -159,6 +160,33 @@ def test_reversals_are_found_and_near_ties_told():
     assert [pair.standard_error for pair in found] == [0, 1]
     assert [pair.near_tie for pair in found] == [False, True]
     assert [pair.ours for pair in found] == [-1, -0.5]
+
+
+def test_the_summary_tells_which_order_other_draws_restore():
+    def cell(value, error):
+        estimate = Estimate(value, np.array([error]))
+        return Cell(estimate, estimate, None)
+
+    cells = {("fog", k): cell(100 * k, 0.1 * k) for k in range(1, 6)}
+    cells[("fog", 3)] = cell(190, 1)
+    released = Figures({"fog": [100, 200, 300, 400, 500]})
+    for value, restored in ((185, False), (320, True)):
+        anew = {("fog", 2): [cell(200, 1)] * 4, ("fog", 3): [cell(value, 1)] * 4}
+        summary, _ = shifts_section(cells, anew, released, "imagenet")
+        assert "for 0 of 1 shifts; reversed: fog 2 and 3" in summary[-1]
+        assert ("in the mean of 5 draws of the shift: fog 2 and 3" in summary[-1]) is restored
+
+
+def test_what_is_off_or_out_of_order_is_unexplained():
+    def cells_of(name, values):
+        estimates = [Estimate(value, np.array([1.0])) for value in values]
+        return {(name, k): Cell(each, each, None) for k, each in enumerate(estimates, start=1)}
+
+    cells = cells_of("fog", [100, 200, 300, 400, 530]) | cells_of("snow", [97, 96, 98, 99, 100])
+    released = Figures({"fog": [100, 200, 300, 400, 500], "snow": [95, 96, 97, 98, 99]})
+    assert unexplained(cells, released, "imagenet") == [("fog", 5), ("snow", 1), ("snow", 2)]
+    released = Figures({"fog": [100, 200, 300, 400, 510], "snow": [97, 96, 97, 98, 99]})
+    assert unexplained(cells, released, "imagenet") == []
 
 
 def test_within_counts_percentages_apart_from_errors():

@@ -12,6 +12,7 @@ from benchmarks.agreement.comparison import Comparison, reweight
 from benchmarks.agreement.measuring import Measured, shifted
 from benchmarks.agreement.released import Released, read_released
 from benchmarks.agreement.setups import cifar100, imagenet, imagenet_files
+from benchmarks.agreement.shifts import unexplained
 from superstar.corruptions import SHIFTS, SURROGATES, frost_source
 from superstar.errors import InputError
 from superstar.measures import FEATURES
@@ -74,7 +75,11 @@ def rows_of(page):
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
 
-def test_the_page_has_a_row_for_every_figure(folders, tmp_path):
+def test_the_page_has_a_row_for_every_figure(folders, tmp_path, monkeypatch):
+    # All 95 miss the invented figures: to draw two of them anew is enough.
+    monkeypatch.setattr(
+        "benchmarks.agreement.__main__.unexplained", lambda *given: unexplained(*given)[:2]
+    )
     output = tmp_path / "docs" / "page.md"
     main([*options(folders), "--output", str(output)])
     page = output.read_text()
@@ -106,6 +111,9 @@ def test_the_page_has_a_row_for_every_figure(folders, tmp_path):
             percent = 100 * (float(row[figure]) / float(row[2]) - 1)
             assert float(row[difference]) == pytest.approx(percent, abs=0.1)
         assert float(row[7]) > 0
+    anew = [row for row in rows if row[1] in "12345" and len(row) == 9]
+    off = [row for row in shifts if abs(float(row[6])) > 5][:2]
+    assert [[*row[:3], row[3]] for row in anew] == [[*row[:3], row[5]] for row in off]
     within = sum(row[9] == "yes" for row in shifts)
     assert f"benchmark's shifts, like for like: {within} of 95 within" in page
     assert re.search(r"order of severities: as released for \d+ of 19 shifts", page)

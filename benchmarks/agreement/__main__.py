@@ -12,7 +12,12 @@ from benchmarks.agreement.measuring import measure
 from benchmarks.agreement.released import WITH_SHIFTS, Released, read_released
 from benchmarks.agreement.report import Results, compose
 from benchmarks.agreement.setups import Setup, cifar100, imagenet, imagenet_files
-from benchmarks.agreement.shifts import check_extrapolation, measure_shifts
+from benchmarks.agreement.shifts import (
+    check_extrapolation,
+    measure_anew,
+    measure_shifts,
+    unexplained,
+)
 from benchmarks.agreement.shifts_report import FIGURE
 from superstar.errors import InputError
 
@@ -54,7 +59,8 @@ def _results(setup: Setup, released: Released) -> Results:
     reweighting = reweight(measured, released, name) if name in REWEIGHTED else None
     weights = None if reweighting is None else reweighting.weights
     shifts = measure_shifts(setup, weights) if name in WITH_SHIFTS else {}
-    return Results(setup, measured, reweighting, shifts, check_extrapolation(setup))
+    anew = measure_anew(setup, weights, unexplained(shifts, released, name))
+    return Results(setup, measured, reweighting, shifts, anew, check_extrapolation(setup))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -61,6 +61,7 @@ def shifted(
     severity: int = 1,
     strength: float | None = None,
     to_8_bits: Callable[[Tensor], Images] = to_uint8,
+    seed: int = SEED,
 ) -> Images:
     """All images of a data set, corrupted and as they are measured: uint8 (N, H, W, 3)."""
     if strength is None:
@@ -72,7 +73,7 @@ def shifted(
             name,
             severity=severity,
             benchmark=setup.constants,
-            seed=SEED,
+            seed=seed,
             first_index=start,
             strength=strength,
         )

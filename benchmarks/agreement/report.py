@@ -18,7 +18,7 @@ from benchmarks.agreement.comparison import (
 from benchmarks.agreement.measuring import Measured
 from benchmarks.agreement.released import Released
 from benchmarks.agreement.setups import CIFAR_OVERLAP, CROP, QUALITY, SIDE, Setup
-from benchmarks.agreement.shifts import Check, Shifted
+from benchmarks.agreement.shifts import Cell, Check, Key, Shifted
 from benchmarks.agreement.shifts_report import check_section, how_to_read, shifts_section
 from benchmarks.agreement.tables import TITLES, count, mark, markdown, signed
 from superstar.corruptions import preset_strengths
@@ -37,6 +37,7 @@ class Results:
         reweighting: weights that make it as bright as the release's, if they were looked for and
             found.
         shifts: distances under the benchmark's shifts, where the release has some.
+        anew: the doubtful ones of these, drawn with other seeds.
         checks: of the extrapolation behind them, where there are images enough.
     """
 
@@ -44,6 +45,7 @@ class Results:
     measured: Measured
     reweighting: Reweighting | None
     shifts: Shifted
+    anew: Mapping[Key, Sequence[Cell]]
     checks: Mapping[str, Check]
 
 
@@ -104,7 +106,7 @@ def _benchmark(result: Results, released: Released) -> tuple[list[str], list[str
     summary.append(f"{title}, distances: {count(distances)}.")
     parts += [f"### {title}: distances", markdown(_distance_table(distances, measured))]
     for lines, section in (
-        shifts_section(result.shifts, released, name),
+        shifts_section(result.shifts, result.anew, released, name),
         check_section(result.checks, name),
     ):
         summary += lines

@@ -10,9 +10,12 @@ from benchmarks.agreement.setups import MOST_POINTS
 from benchmarks.agreement.shifts import (
     CHECKED_SAMPLES,
     CHECKED_SIDE,
+    OTHER_SEEDS,
     OVERLAP,
     SHIFT_PERCENT,
+    Cell,
     Check,
+    Key,
     Reversal,
     Shifted,
     compare_shifts,
@@ -50,7 +53,7 @@ def how_to_read(shifts: Sequence[Shifted]) -> list[str]:
 
 
 def shifts_section(
-    cells: Shifted, released: Released, benchmark: str
+    cells: Shifted, anew: Mapping[Key, Sequence[Cell]], released: Released, benchmark: str
 ) -> tuple[list[str], list[str]]:
     """Lines of the summary and parts of the page; none if nothing was measured."""
     if not cells:
@@ -62,7 +65,7 @@ def shifts_section(
     summary = [
         f"{title}, distances under the benchmark's shifts, like for like: {count(like)}"
         f"{_by_error_alone(like)}.",
-        f"{title}, the same, raw: {count(raw)}.",
+        f"{title}, the same, raw: {_raw(raw)}.",
     ]
     table = _table(raw, like)
     parts = [
@@ -80,13 +83,22 @@ def shifts_section(
             "which make our images as bright as the release's: they show what brightness alone "
             "accounts for."
         )
-    summary.append(f"{title}, order of severities: {_order(cells, found)}.")
+    summary.append(f"{title}, order of severities: {_order(cells, anew, found)}.")
     parts += [_differences(like), f"![ours against released]({FIGURE})", markdown(table)]
     if found:
         parts += [
             "Pairs of severities that come in another order than in the release. `near tie`: the "
             "released distances differ by less than one standard error of our difference.",
             markdown(_reversal_table(found)),
+        ]
+    if anew:
+        parts += [
+            "Where ours is off by more than the percentage, or out of order by more than a near "
+            f"tie, the shift was drawn anew, {len(OTHER_SEEDS)} times, on the same images. "
+            "`all draws` is the mean with the first one, `s.d.` how far one lies from another: so "
+            "much is the chance of the shift itself. What remains is our images', of which "
+            "`reweighted` takes their brightness away.",
+            markdown(_anew_table(cells, anew, released, benchmark)),
         ]
     return summary, parts
 
@@ -97,6 +109,14 @@ _FROST = {
     "imagecorruptions-imaug": "Frost has the benchmark's photographs, from the package "
     "imagecorruptions-imaug.",
 }
+
+
+def _raw(cells: Cells) -> str:
+    others = [cell.difference for cell in cells.values() if not cell.within]
+    line = f"{len(cells) - len(others)} of {len(cells)} within"
+    if others:
+        line += f"; the others are off by {signed(min(others), 1)}% to {signed(max(others), 1)}%"
+    return line
 
 
 def _by_error_alone(cells: Cells) -> str:
@@ -118,20 +138,36 @@ def _differences(cells: Cells) -> str:
     )
 
 
-def _order(cells: Shifted, found: Sequence[Reversal]) -> str:
+def _order(cells: Shifted, anew: Mapping[Key, Sequence[Cell]], found: Sequence[Reversal]) -> str:
     shifts = list(dict.fromkeys(name for name, _ in cells))
-    reversed_ = {pair.shift for pair in found}
-    line = f"as released for {len(shifts) - len(reversed_)} of {len(shifts)} shifts"
-    for what, pairs in (
-        ("near ties", [pair for pair in found if pair.near_tie]),
-        ("reversed", [pair for pair in found if not pair.near_tie]),
-    ):
-        if pairs:
-            line += f"; {what}: " + ", ".join(
-                f"{plain(pair.shift)} {pair.severities[0]} and {pair.severities[1]}"
-                for pair in pairs
-            )
-    return line
+    line = f"as released for {len(shifts) - len({pair.shift for pair in found})} of {len(shifts)}"
+    parts = [f"{line} shifts"]
+    near = [_pair(pair) for pair in found if pair.near_tie]
+    if near:
+        parts.append(f"near ties: {', '.join(near)}")
+    apart = [pair for pair in found if not pair.near_tie]
+    if apart:
+        parts.append(f"reversed: {', '.join(_pair(pair) for pair in apart)}")
+    restored = [_pair(pair) for pair in apart if _restored(pair, cells, anew)]
+    if restored:
+        parts.append(
+            f"as released in the mean of {len(OTHER_SEEDS) + 1} draws of the shift: "
+            f"{', '.join(restored)}"
+        )
+    return "; ".join(parts)
+
+
+def _pair(pair: Reversal) -> str:
+    return f"{plain(pair.shift)} {pair.severities[0]} and {pair.severities[1]}"
+
+
+def _restored(pair: Reversal, cells: Shifted, anew: Mapping[Key, Sequence[Cell]]) -> bool:
+    """Whether the mean over all draws of the shift has the released order."""
+    keys = [(pair.shift, severity) for severity in pair.severities]
+    if not all(key in anew for key in keys):
+        return False
+    first, second = (sum(cell.like.value for cell in (cells[key], *anew[key])) for key in keys)
+    return (second - first) * pair.released > 0
 
 
 def _table(raw: Cells, like: Cells) -> pd.DataFrame:
@@ -184,6 +220,34 @@ def _reversal_table(found: Sequence[Reversal]) -> pd.DataFrame:
     )
 
 
+def _anew_table(
+    cells: Shifted, anew: Mapping[Key, Sequence[Cell]], released: Released, benchmark: str
+) -> pd.DataFrame:
+    rows = []
+    for key, others in anew.items():
+        every = [cells[key], *others]
+        likes = pd.Series([cell.like.value for cell in every])
+        target = released.distance(benchmark, *key)
+        row = {
+            "shift": plain(key[0]),
+            "severity": str(key[1]),
+            "released": f"{target:.2f}",
+            "first draw": f"{likes[0]:.2f}",
+            "all draws": f"{likes.mean():.2f}",
+            "all %": signed(100 * (likes.mean() / target - 1)),
+            "s.d.": f"{likes.std():.2f}",
+        }
+        weighted = [cell.reweighted.value for cell in every if cell.reweighted is not None]
+        if weighted:
+            mean = sum(weighted) / len(weighted)
+            row |= {
+                "all, reweighted": f"{mean:.2f}",
+                "all, reweighted %": signed(100 * (mean / target - 1)),
+            }
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
 def check_section(checks: Mapping[str, Check], benchmark: str) -> tuple[list[str], list[str]]:
     """Lines of the summary and parts of the page; none if nothing was checked."""
     if not checks:
@@ -214,8 +278,9 @@ def check_section(checks: Mapping[str, Check], benchmark: str) -> tuple[list[str
         "Distances under the benchmark's shifts are extrapolated to the release's size of sample "
         f"(see above). Here are images enough to look: {CHECKED_SAMPLES} disjoint samples of "
         f"{2 * CHECKED_SIDE} images each, treated as there, beside the distance between "
-        f"{MOST_POINTS:,} and {MOST_POINTS:,} of the same images, all sides disjoint. The standard "
-        "errors that the samples give themselves stand beside how far they lie from one another.",
+        f"{MOST_POINTS:,} and {MOST_POINTS:,} of the same images, sides disjoint there too. The "
+        "standard errors that the samples give themselves stand beside how far they lie from one "
+        "another.",
         markdown(table),
     ]
     return summary, parts
