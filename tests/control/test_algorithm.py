@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from sklearn.tree import DecisionTreeClassifier
 
 from superstar.actions import apply_action
-from superstar.control.algorithm import Selection, select_transforms
+from superstar.control.algorithm import Brakes, Selection, select_transforms
 from superstar.control.networks import always
 from superstar.control.observation import observe
 from superstar.errors import InputError
@@ -28,14 +28,14 @@ def scripted(*names: str):
     return policy
 
 
+BRAKES = {"tree": OPERABLE, "alpha": 0.9, "beta": 0.995, "horizon": 5}
+
+
 def select(policy, images=None, **changes) -> Selection:
     arguments = {
         "reference": torch.zeros(1, 1),
         "projection": hundredfold,
-        "tree": OPERABLE,
-        "alpha": 0.9,
-        "beta": 0.995,
-        "horizon": 5,
+        "brakes": Brakes(**BRAKES | {k: changes.pop(k) for k in BRAKES if k in changes}),
         "denoiser": None,
         "rng": np.random.default_rng(0),
         "actions": ACTIONS,
@@ -193,6 +193,21 @@ def test_with_the_real_library_the_sequence_explains_the_images():
     assert_allclose(selection.steps[0].state, observe(images))
 
 
+def test_without_brakes_nothing_but_the_horizon_stops_the_policy(world: World):
+    free = {"tree": None, "alpha": None, "beta": None}
+    selection = select(always(ACTIONS.index("clahe_2_2")), images=level(0.5), **free)
+    assert selection.sequence == ("clahe_2_2",) * 5
+    assert selection.stop_reason == "horizon"
+    assert np.diff(selection.distances).min() > 0
+    assert select(always(ACTIONS.index("nop")), **free).stop_reason == "nop"
+
+
+def test_with_beta_above_1_the_distance_may_rise_a_little(world: World):
+    worse, worst = "clahe_2_2", "wavelet_bayes"  # 1.1 and 0.97 times the distance
+    assert select(scripted(worse, worst, "nop"), level(0.5), beta=1.12).sequence == (worse, worst)
+    assert select(scripted(worse), level(0.5), beta=1.09).sequence == ()
+
+
 def test_another_distance_measures_every_step(world: World):
     # The same sequence of levels, but the second order squares what differs between images.
     images = torch.cat([level(0.2, 1), level(0.8, 1)])
@@ -214,7 +229,7 @@ def test_another_distance_measures_every_step(world: World):
         ({"horizon": 0}, "horizon"),
         ({"distance": "total_variatoin"}, "did you mean 'total_variation'"),
         ({"alpha": 0.0}, "alpha"),
-        ({"beta": 1.01}, "beta"),
+        ({"beta": 0.0}, "beta"),
         ({"beta": float("nan")}, "beta"),
         ({"actions": ("nop", "nothing")}, "unknown action"),
         ({"actions": ("nop", "dncnn")}, "denoiser"),

@@ -139,7 +139,7 @@ def test_images_stay_within_the_limit_and_are_rebuilt(world: World, kept_batches
         bounded.reset(options={"batch": batch})
         for action in actions:
             ended = any(bounded.step(action)[2:4])
-            assert bounded._images.bytes <= limit
+            assert bounded._transitions._images.bytes <= limit
             if ended:
                 break
         played = actions[: bounded._taken]
@@ -190,7 +190,7 @@ def test_close_frees_images_and_keeps_knowledge(world: World):
     known = play(env, BAYES, WORSE)
     env.close()
     env.close()
-    assert env._images.bytes == 0
+    assert env._transitions._images.bytes == 0
     with pytest.raises(ResetNeeded):
         env.step(NOP)
     world.applied.clear()
@@ -207,20 +207,22 @@ def test_gymnasium_finds_nothing_to_complain_about():
 
 def test_transitions_with_the_real_library():
     env = small_env()
-    before = [batch.clone() for batch in env._batches]
+    before = [batch.clone() for batch in env._transitions._batches]
     env.reset(options={"batch": 1})
     env.step(env.actions.index("wavelet_bayes"))
     state, reward, *_, info = env.step(env.actions.index("clahe_2_1"))
 
     images = apply_action(apply_action(before[1], "wavelet_bayes"), "clahe_2_1")
-    distance = wasserstein_distance(env._reference, images, env._projection)
+    distance = wasserstein_distance(
+        env._transitions._reference, images, env._transitions._projection
+    )
     similarity = ssim(before[1], images, data_range=255.0)
     assert_array_equal(state, observe(images))
     assert info["distance"] == distance
     assert info["similarity"] == similarity
     penalty = log(1 - similarity) if similarity < 0.994 else 0
     assert reward == pytest.approx(-distance + 20 * penalty)
-    for batch, copy in zip(env._batches, before, strict=True):
+    for batch, copy in zip(env._transitions._batches, before, strict=True):
         assert torch.equal(batch, copy)
 
 
@@ -232,8 +234,10 @@ def test_every_distance_between_points_serves(distance):
     env = small_env(distance=distance)
     env.reset(options={"batch": 1})
     _, reward, *_, info = env.step(env.actions.index("wavelet_bayes"))
-    points = env._projection(apply_action(env._batches[1], "wavelet_bayes"))
-    assert info["distance"] == Distance.of(distance)(env._reference, points)
+    points = env._transitions._projection(
+        apply_action(env._transitions._batches[1], "wavelet_bayes")
+    )
+    assert info["distance"] == Distance.of(distance)(env._transitions._reference, points)
     plain = small_env().reset(options={"batch": 1})[1]["initial_distance"]
     assert (info["initial_distance"] == plain) == (distance == "wasserstein")
     assert reward <= -info["distance"]

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
 from superstar.control import Supervisor
-from superstar.control.algorithm import select_transforms
+from superstar.control.algorithm import Brakes, select_transforms
 from superstar.control.networks import Actor, sampled, save_actor
 from superstar.control.supervisor import FILES
 from superstar.errors import InputError
@@ -65,10 +65,7 @@ def test_recovery_is_algorithm_1_with_the_supervisors_parts():
         sampled(ours.actor),
         reference=ours.validation_points,
         projection=ours.projection,
-        tree=ours.tree,
-        alpha=0.5,
-        beta=0.999,
-        horizon=3,
+        brakes=Brakes(0.5, 0.999, ours.tree, 3),
         denoiser=ours.denoiser,
         rng=stream(2, "recover"),
     )

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from sklearn.tree import DecisionTreeClassifier
 
 from superstar.actions import ACTIONS
-from superstar.control.algorithm import select_transforms
+from superstar.control.algorithm import Brakes, select_transforms
 from superstar.control.networks import always
 from superstar.control.thresholds import calibrate_beta
 from superstar.errors import InputError
@@ -74,10 +74,7 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action(distance):
                 always(action),
                 reference=reference,
                 projection=projection,
-                tree=tree,
-                alpha=0.9,
-                beta=calibration.beta,
-                horizon=5,
+                brakes=Brakes(0.9, calibration.beta, tree, 5),
                 denoiser=None,
                 rng=np.random.default_rng(0),
                 actions=WITHOUT_NETWORK,

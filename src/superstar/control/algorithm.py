@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Literal
 
 import numpy as np
@@ -9,11 +10,10 @@ from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
-from superstar.actions import ACTIONS, Denoiser, apply_action
-from superstar.control.env import Embedding, check_actions
+from superstar.actions import ACTIONS, Denoiser
 from superstar.control.networks import Policy
-from superstar.control.observation import observe
 from superstar.control.operability import is_operable
+from superstar.control.transitions import Embedding, Prefix, Transitions
 from superstar.errors import InputError
 from superstar.images import check_images
 from superstar.measures import Distance
@@ -44,23 +44,63 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Selection:
+class Brakes:
+    """What stops the policy. None takes a brake away.
+
+    Attributes:
+        alpha: α in (0, 1]; at this share of the first distance the images are close enough.
+        beta: β > 0; an action must bring the distance below this share of the one before it. With
+            β > 1 actions that raise the distance a little pass (paper, appendix "Inaction").
+        tree: the operability classifier, asked about the mean state of the set.
+        horizon: k, most actions, at least 1.
+
+    Raises:
+        InputError: one of them is out of range.
+    """
+
+    alpha: float | None
+    beta: float | None
+    tree: DecisionTreeClassifier | None
+    horizon: int
+
+    def __post_init__(self) -> None:
+        if self.alpha is not None and not 0 < self.alpha <= 1:
+            raise InputError(f"alpha must lie in (0, 1], not {self.alpha}")
+        if self.beta is not None and not 0 < self.beta < inf:
+            raise InputError(f"beta must be a number above 0, not {self.beta}")
+        if self.horizon < 1:
+            raise InputError(f"the horizon must be at least 1, not {self.horizon}")
+
+    def operable(self, state: NDArray[np.float32]) -> bool:
+        """Whether the tree, if there is one, lets the policy act on images of this state."""
+        return self.tree is None or is_operable(self.tree, state)
+
+    def progress(self, before: float, after: float) -> bool:
+        """Whether an action passes β."""
+        return self.beta is None or after < self.beta * before
+
+    def arrived(self, first: float, now: float) -> bool:
+        """Whether the images are close enough by α."""
+        return self.alpha is not None and now <= self.alpha * first
+
+
+@dataclass(frozen=True)
+class Trace:
     """The sequence that Algorithm 1 returns, and how it came about.
 
     Attributes:
         sequence: names of the actions kept, in order of application.
+        prefix: the same as indices.
         steps: the rounds of the loop, the last one included whatever its decision.
         stop_reason: "inoperable", "alpha", "beta", "nop" or "horizon".
         distances: w_0 and the distance after each action kept.
-        images: the corrected images, float32 (N, 3, H, W) in [0, 1]; the caller's own tensor
-            where no action was kept.
     """
 
     sequence: tuple[str, ...]
+    prefix: Prefix
     steps: tuple[Step, ...]
     stop_reason: StopReason
     distances: tuple[float, ...]
-    images: Tensor
 
     @property
     def operable(self) -> bool:
@@ -78,22 +118,26 @@ class Selection:
         return self.distances[-1]
 
 
-def select_transforms(
-    images: Tensor,
+@dataclass(frozen=True)
+class Selection(Trace):
+    """A trace with what it led to.
+
+    Attributes:
+        images: the corrected images, float32 (N, 3, H, W) in [0, 1]; the caller's own tensor
+            where no action was kept.
+    """
+
+    images: Tensor
+
+
+def run_algorithm(
+    transitions: Transitions,
+    batch: int,
     policy: Policy,
-    *,
-    reference: Tensor,
-    projection: Embedding,
-    tree: DecisionTreeClassifier,
-    alpha: float,
-    beta: float,
-    horizon: int,
-    denoiser: Denoiser | None,
+    brakes: Brakes,
     rng: np.random.Generator,
-    actions: Sequence[str] = ACTIONS,
-    distance: str | Distance = "wasserstein",
-) -> Selection:
-    """Choose and apply corrections until a brake stops the policy (paper, Algorithm 1).
+) -> Trace:
+    """Choose corrections until a brake stops the policy (paper, Algorithm 1).
 
     Each round i = 1, ..., horizon, with w_i the distance to the validation set after i actions:
 
@@ -105,14 +149,68 @@ def select_transforms(
        authors' release keeps it.)
 
     Args:
+        transitions: of the batches; its actions are the policy's, in the policy's order.
+        batch: index of the batch V_c.
+        policy: π.
+        brakes: what stops it.
+        rng: the policy's random stream.
+
+    Returns:
+        The sequence and every decision on the way.
+    """
+    prefix: Prefix = ()
+    steps: list[Step] = []
+    now = transitions.outcome(batch)
+    distances = [now.distance]
+    stop_reason: StopReason = "horizon"
+    for _ in range(brakes.horizon):
+        if not brakes.operable(now.state):
+            steps.append(Step(now.state, False, None, now.distance, "dropped", "inoperable"))
+            stop_reason = "inoperable"
+            break
+        chosen = policy(now.state, rng)
+        action = transitions.actions[chosen]
+        if action == "nop":
+            steps.append(Step(now.state, True, action, now.distance, "dropped", "nop"))
+            stop_reason = "nop"
+            break
+        then = transitions.outcome(batch, (*prefix, chosen))
+        if not brakes.progress(now.distance, then.distance):
+            steps.append(Step(now.state, True, action, then.distance, "dropped", "beta"))
+            stop_reason = "beta"
+            break
+        prefix = (*prefix, chosen)
+        distances.append(then.distance)
+        if brakes.arrived(distances[0], then.distance):
+            steps.append(Step(now.state, True, action, then.distance, "kept", "alpha"))
+            stop_reason = "alpha"
+            break
+        steps.append(Step(now.state, True, action, then.distance, "kept", "progress"))
+        now = then
+    sequence = tuple(transitions.actions[index] for index in prefix)
+    return Trace(sequence, prefix, tuple(steps), stop_reason, tuple(distances))
+
+
+def select_transforms(
+    images: Tensor,
+    policy: Policy,
+    *,
+    reference: Tensor,
+    projection: Embedding,
+    brakes: Brakes,
+    denoiser: Denoiser | None,
+    rng: np.random.Generator,
+    actions: Sequence[str] = ACTIONS,
+    distance: str | Distance = "wasserstein",
+) -> Selection:
+    """Run Algorithm 1 on one set of images: see `run_algorithm`.
+
+    Args:
         images: V_c, float32 (N, 3, H, W) in [0, 1]; not modified.
         policy: π.
         reference: the projected validation set, (n, m).
         projection: what projected it.
-        tree: the operability classifier, asked about the mean state of the set.
-        alpha: α, in (0, 1].
-        beta: β, in (0, 1].
-        horizon: k, most actions, at least 1.
+        brakes: what stops the policy.
         denoiser: for `dncnn`.
         rng: the policy's random stream.
         actions: names of the policy's actions, in its order.
@@ -122,54 +220,19 @@ def select_transforms(
         The sequence, the corrected images and every decision on the way.
 
     Raises:
-        InputError: not a batch of images, an argument outside its range, an unknown action or
-            distance, `dncnn` without a denoiser.
+        InputError: not a batch of images, an unknown action or distance, `dncnn` without a
+            denoiser.
     """
     check_images(images)
-    check_actions(actions, denoiser)
-    check_brakes(alpha, beta, horizon)
-    measure = Distance.of(distance)
-
-    sequence: list[str] = []
-    steps: list[Step] = []
-    distances = [measure(reference, projection(images))]
-    stop_reason: StopReason = "horizon"
-    for _ in range(horizon):
-        state = observe(images)
-        if not is_operable(tree, state):
-            steps.append(Step(state, False, None, distances[-1], "dropped", "inoperable"))
-            stop_reason = "inoperable"
-            break
-        action = actions[policy(state, rng)]
-        if action == "nop":
-            steps.append(Step(state, True, action, distances[-1], "dropped", "nop"))
-            stop_reason = "nop"
-            break
-        corrected = apply_action(images, action, denoiser=denoiser)
-        reached = measure(reference, projection(corrected))
-        if reached >= beta * distances[-1]:
-            steps.append(Step(state, True, action, reached, "dropped", "beta"))
-            stop_reason = "beta"
-            break
-        images = corrected
-        sequence.append(action)
-        distances.append(reached)
-        if reached <= alpha * distances[0]:
-            steps.append(Step(state, True, action, reached, "kept", "alpha"))
-            stop_reason = "alpha"
-            break
-        steps.append(Step(state, True, action, reached, "kept", "progress"))
-    return Selection(tuple(sequence), tuple(steps), stop_reason, tuple(distances), images)
-
-
-def check_brakes(alpha: float, beta: float, horizon: int) -> None:
-    """Refuse thresholds outside (0, 1] and a horizon below 1.
-
-    Raises:
-        InputError: one of them is.
-    """
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        if not 0 < value <= 1:
-            raise InputError(f"{name} must lie in (0, 1], not {value}")
-    if horizon < 1:
-        raise InputError(f"the horizon must be at least 1, not {horizon}")
+    transitions = Transitions(
+        [images],
+        reference,
+        projection,
+        distance=distance,
+        actions=actions,
+        denoiser=denoiser,
+        # Images before the last action and after it.
+        memory_limit=2 * images.nbytes,
+    )
+    trace = run_algorithm(transitions, 0, policy, brakes, rng)
+    return Selection(**vars(trace), images=transitions.images(0, trace.prefix))

@@ -1,8 +1,7 @@
 """Distribution-shift recovery as a Markov decision process (paper, section 4)."""
 
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from copy import copy
 from math import inf
 from numbers import Integral
 from typing import Any
@@ -14,63 +13,13 @@ from gymnasium.error import ResetNeeded
 from numpy.typing import NDArray
 from torch import Tensor
 
-from superstar.actions import ACTIONS, Denoiser, apply_action
-from superstar.control.observation import STATE_HIGH, STATE_LOW, observe
+from superstar.actions import ACTIONS, Denoiser
+from superstar.control.observation import STATE_HIGH, STATE_LOW
 from superstar.control.regulariser import Regulariser, check_regulariser, penalty
+from superstar.control.transitions import Embedding, Outcome, Prefix, Transitions
 from superstar.errors import InputError, unknown_name
-from superstar.images import check_images
-from superstar.measures import Distance, ssim
+from superstar.measures import Distance
 from superstar.measures.ssim import SMALLEST_DATA_RANGE
-
-Prefix = tuple[int, ...]
-Embedding = Callable[[Tensor], Tensor]
-"""Images float32 (N, 3, H, W) to points (N, m): a `Projection`, or what `distance` asks for."""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What there is to know of the images a prefix of actions makes.
-
-    Attributes:
-        state: float32 (3,), the state features' mean.
-        distance: to the validation points.
-        similarity: mean SSIM to the initial images; 1 for the initial images themselves.
-    """
-
-    state: NDArray[np.float32]
-    distance: float
-    similarity: float
-
-
-class PrefixImages:
-    """Images of action prefixes, the least recently used dropped beyond a number of bytes."""
-
-    def __init__(self, memory_limit: int) -> None:
-        self.memory_limit = memory_limit
-        self.bytes = 0
-        self._kept: OrderedDict[tuple[int, Prefix], Tensor] = OrderedDict()
-
-    def get(self, batch: int, prefix: Prefix) -> Tensor | None:
-        """The images, if still kept."""
-        images = self._kept.get((batch, prefix))
-        if images is not None:
-            self._kept.move_to_end((batch, prefix))
-        return images
-
-    def put(self, batch: int, prefix: Prefix, images: Tensor) -> None:
-        """Keep the images, unless they alone exceed the limit."""
-        if images.nbytes > self.memory_limit or (batch, prefix) in self._kept:
-            return
-        self._kept[batch, prefix] = images
-        self.bytes += images.nbytes
-        while self.bytes > self.memory_limit:
-            _, dropped = self._kept.popitem(last=False)
-            self.bytes -= dropped.nbytes
-
-    def clear(self) -> None:
-        """Forget all."""
-        self._kept.clear()
-        self.bytes = 0
 
 
 class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
@@ -86,10 +35,8 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
     terminates when W ≤ α·W_0 and is truncated after `horizon` steps; β and operability belong to
     the run time (Algorithm 1), not to training.
 
-    Transitions are deterministic, so what was computed once for (batch, actions so far) is never
-    computed again: features, distance and similarity of every prefix are kept for good, images
-    of prefixes within `memory_limit`, rebuilt from the longest kept prefix when they are needed.
-    `nop` changes nothing and is left out of the prefix.
+    What was computed once for (batch, actions so far) is never computed again: see `Transitions`.
+    `nop` changes nothing and is left out of the actions so far.
 
     `info` of `reset` and `step`: `distance`, `initial_distance`, `similarity`, `sequence` (names
     of the corrections applied so far, without `nop`), `batch` (index of the initial set).
@@ -139,8 +86,6 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         denoiser: Denoiser | None = None,
         memory_limit: int = 2**30,
     ) -> None:
-        if len(batches) == 0:
-            raise InputError("the environment needs at least one batch of images")
         if horizon < 1:
             raise InputError(f"the horizon must be at least 1, not {horizon}")
         if not 0 < alpha <= 1:
@@ -153,12 +98,19 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             )
         if not 0 <= ssim_threshold <= 1:
             raise InputError(f"the threshold of SSIM must lie in [0, 1], not {ssim_threshold}")
-        if memory_limit < 0:
-            raise InputError(f"the memory limit must be at least 0 bytes, not {memory_limit}")
         check_regulariser(regulariser)
-        check_actions(actions, denoiser)
-        self.distance = Distance.of(distance)
-        self.actions = tuple(actions)
+        self._transitions = Transitions(
+            batches,
+            reference,
+            projection,
+            distance=distance,
+            actions=actions,
+            denoiser=denoiser,
+            data_range=data_range,
+            memory_limit=memory_limit,
+        )
+        self.distance = self._transitions.distance
+        self.actions = self._transitions.actions
         self.horizon = horizon
         self.alpha = alpha
         self.ssim_weight = ssim_weight
@@ -168,24 +120,30 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.observation_space = spaces.Box(STATE_LOW, STATE_HIGH, dtype=np.float32)
         self.action_space = spaces.Discrete(len(self.actions))
         self.steps = 0
-        self.distinct_steps = 0
 
-        self._batches = batches
-        self._reference = reference
-        self._projection = projection
-        self._denoiser = denoiser
-        self._outcomes: dict[tuple[int, Prefix], Outcome] = {}
-        self._images = PrefixImages(memory_limit)
-        self._initial: tuple[int, Tensor] | None = None
         self._batch = 0
         self._prefix: Prefix = ()
         self._taken = 0
         self._running = False
 
     @property
+    def distinct_steps(self) -> int:
+        """Steps that had to be computed, by this environment and its views."""
+        return self._transitions.computed
+
+    @property
     def hit_rate(self) -> float:
         """Share of the steps that were known already, in [0, 1]; 0 before the first step."""
         return 1 - self.distinct_steps / self.steps if self.steps else 0.0
+
+    def view(self) -> "ShiftEnv":
+        """Another environment on the same batches and the same memory, with episodes of its own.
+
+        Its random stream and its count of steps are its own too.
+        """
+        view = copy(self)
+        view.steps, view._running, view._np_random = 0, False, None
+        return view
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -211,11 +169,11 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
                 raise InputError(f"a batch is named by its index, not by {batch!r}")
             batch = int(batch)
         else:
-            batch = int(self.np_random.integers(len(self._batches)))
+            batch = int(self.np_random.integers(len(self._transitions)))
         if wanted:
             raise unknown_name("option of reset", next(iter(wanted)), ["batch"])
-        if not 0 <= batch < len(self._batches):
-            raise InputError(f"there is no batch {batch}: there are {len(self._batches)}")
+        if not 0 <= batch < len(self._transitions):
+            raise InputError(f"there is no batch {batch}: there are {len(self._transitions)}")
         self._batch, self._prefix, self._taken = batch, (), 0
         outcome = self._outcome(())
         self._running = True
@@ -255,80 +213,35 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def close(self) -> None:
         """Free the images kept; what is known of the prefixes stays."""
-        self._images.clear()
-        self._initial = None
+        self._transitions.release()
         self._running = False
         super().close()
 
     def _reward(self, outcome: Outcome) -> float:
+        assert outcome.similarity is not None
         change = penalty(self.regulariser, outcome.similarity, self.ssim_threshold)
         return -outcome.distance + self.ssim_weight * change
 
     def _ends(self, outcome: Outcome) -> bool:
-        return outcome.distance <= self.alpha * self._outcomes[self._batch, ()].distance
+        return outcome.distance <= self.alpha * self._initial_distance
 
     def _info(self, outcome: Outcome) -> dict[str, Any]:
         return {
             "distance": outcome.distance,
-            "initial_distance": self._outcomes[self._batch, ()].distance,
+            "initial_distance": self._initial_distance,
             "similarity": outcome.similarity,
             "sequence": tuple(self.actions[action] for action in self._prefix),
             "batch": self._batch,
         }
 
     def _outcome(self, prefix: Prefix) -> Outcome:
-        known = self._outcomes.get((self._batch, prefix))
-        if known is not None:
-            return known
-        initial = self._initial_images()
-        images = initial
-        if prefix:
-            self.distinct_steps += 1
-            images = self._apply(self._prefix_images(prefix[:-1]), prefix[-1])
-        outcome = Outcome(
-            state=observe(images),
-            distance=self.distance(self._reference, self._projection(images)),
-            similarity=(
-                float(ssim(initial, images, data_range=self.data_range)) if prefix else 1.0
-            ),
+        # A prefix that ends its episode is never continued.
+        return self._transitions.outcome(
+            self._batch,
+            prefix,
+            keep=lambda outcome: len(prefix) < self.horizon and not self._ends(outcome),
         )
-        self._outcomes[self._batch, prefix] = outcome
-        # A prefix that ends its episode is never continued: its images are not needed again.
-        if prefix and len(prefix) < self.horizon and not self._ends(outcome):
-            self._images.put(self._batch, prefix, images)
-        return outcome
 
-    def _prefix_images(self, prefix: Prefix) -> Tensor:
-        if not prefix:
-            return self._initial_images()
-        images = self._images.get(self._batch, prefix)
-        if images is None:
-            images = self._apply(self._prefix_images(prefix[:-1]), prefix[-1])
-            self._images.put(self._batch, prefix, images)
-        return images
-
-    def _apply(self, images: Tensor, action: int) -> Tensor:
-        return apply_action(images, self.actions[action], denoiser=self._denoiser)
-
-    def _initial_images(self) -> Tensor:
-        if self._initial is None or self._initial[0] != self._batch:
-            images = check_images(self._batches[self._batch], f"batch {self._batch}")
-            self._initial = (self._batch, images)
-        return self._initial[1]
-
-
-def check_actions(actions: Sequence[str], denoiser: Denoiser | None) -> None:
-    """Refuse a list of actions that could not be carried out.
-
-    Raises:
-        InputError: no action, an unknown or repeated name, `dncnn` without a denoiser.
-    """
-    if len(actions) == 0:
-        raise InputError(f"at least one action is needed (known: {', '.join(ACTIONS)})")
-    for name in actions:
-        if name not in ACTIONS:
-            raise unknown_name("action", name, ACTIONS)
-    if len(set(actions)) < len(actions):
-        raise InputError(f"an action is named twice: {', '.join(actions)}")
-    if "dncnn" in actions and denoiser is None:
-        raise InputError("the action 'dncnn' needs a denoiser: pass one or leave the action out")
+    @property
+    def _initial_distance(self) -> float:
+        return self._transitions.outcome(self._batch).distance

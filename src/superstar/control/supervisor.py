@@ -15,10 +15,10 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
 from superstar.actions import Denoiser, load_denoiser, save_denoiser
-from superstar.control.algorithm import Step, StopReason, check_brakes, select_transforms
-from superstar.control.env import check_actions
+from superstar.control.algorithm import Brakes, Step, StopReason, select_transforms
 from superstar.control.networks import Actor, load_actor, sampled, save_actor
 from superstar.control.operability import load_tree, save_tree
+from superstar.control.transitions import check_actions
 from superstar.errors import InputError
 from superstar.images import SMALLEST_SIDE, check_images, stream
 from superstar.measures import Distance, Projection
@@ -111,7 +111,9 @@ class Supervisor:
         self.actions = tuple(self.actions)
         self.image_size = (int(self.image_size[0]), int(self.image_size[1]))
         check_actions(self.actions, self.denoiser)
-        check_brakes(self.alpha, self.beta, self.horizon)
+        if not 0 < self.beta <= 1:
+            raise InputError(f"beta must lie in (0, 1], not {self.beta}")
+        _ = self.brakes
         if self.actor.n_actions != len(self.actions):
             raise InputError(
                 f"the actor has {self.actor.n_actions} actions, but {len(self.actions)} are named"
@@ -129,6 +131,11 @@ class Supervisor:
                 f"an image size of {height}x{width} does not go with a projection of "
                 f"{self.projection.n} pixels and a shortest side of {SMALLEST_SIDE}"
             )
+
+    @property
+    def brakes(self) -> Brakes:
+        """What stops the policy."""
+        return Brakes(self.alpha, self.beta, self.tree, self.horizon)
 
     def recover(self, images: Tensor, seed: int = 0) -> Recovery:
         """Correct a batch of images drawn from one (possibly shifted) distribution.
@@ -155,10 +162,7 @@ class Supervisor:
             sampled(self.actor),
             reference=self.validation_points,
             projection=self.projection,
-            tree=self.tree,
-            alpha=self.alpha,
-            beta=self.beta,
-            horizon=self.horizon,
+            brakes=self.brakes,
             denoiser=self.denoiser,
             rng=stream(seed, "recover"),
             actions=self.actions,

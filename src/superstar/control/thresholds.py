@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from superstar.actions import ACTIONS, Denoiser, apply_action
-from superstar.control.env import Embedding, check_actions
+from superstar.control.transitions import Embedding, check_actions
 from superstar.errors import InputError
 from superstar.images import check_images, stream
 from superstar.measures import Distance

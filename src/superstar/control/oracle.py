@@ -1,0 +1,167 @@
+"""The best that any policy could do: a search over sequences of corrections.
+
+Sequences are looked through exhaustively up to a depth, and from there on along a beam.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
+
+import numpy as np
+
+from superstar.control.algorithm import Brakes
+from superstar.control.env import ShiftEnv
+from superstar.control.networks import Policy
+from superstar.control.transitions import Prefix, Transitions
+from superstar.errors import InputError
+
+Score = Callable[[Prefix], float]
+"""How good the images after a prefix of actions are: the higher, the better."""
+
+
+def best_sequence(
+    transitions: Transitions,
+    batch: int,
+    score: Score,
+    *,
+    brakes: Brakes,
+    exhaustive: int = 2,
+    width: int = 8,
+    known: Iterable[Prefix] = (),
+) -> Prefix:
+    """The sequence with the highest score among those that the brakes allow.
+
+    A policy may end its sequence whenever it likes, by `nop`. So a sequence is allowed if each of
+    its actions is: the tree calls the images before it operable, it passes β, and α has not been
+    reached before it.
+
+    Args:
+        transitions: of the batches.
+        batch: index of the batch.
+        score: of a prefix; () is the batch as it is.
+        brakes: what stops a policy; its horizon is the greatest length of a sequence.
+        exhaustive: length up to which all sequences are looked at, at least 1.
+        width: of the beam beyond that, at least 1.
+        known: other sequences to consider, such as those of policies, which the beam may have
+            missed. They must be allowed.
+
+    Returns:
+        Its actions as indices; empty if no sequence beats the images as they are. Of equally good
+        ones the shortest, and of these the first in the order of the actions.
+
+    Raises:
+        InputError: a depth or width below 1.
+    """
+    for name, value in (("exhaustive depth", exhaustive), ("width", width)):
+        if value < 1:
+            raise InputError(f"the {name} must be at least 1, not {value}")
+    first = transitions.outcome(batch).distance
+    scores: dict[Prefix, float] = {(): score(())}
+    frontier = [()] if _may_go_on(transitions, batch, (), brakes, first) else []
+    for depth in range(1, brakes.horizon + 1):
+        reached = [
+            longer for prefix in frontier for longer in _allowed(transitions, batch, prefix, brakes)
+        ]
+        scores |= {prefix: score(prefix) for prefix in reached}
+        if depth == brakes.horizon:
+            break
+        frontier = [p for p in reached if _may_go_on(transitions, batch, p, brakes, first)]
+        if depth >= exhaustive:
+            frontier = sorted(frontier, key=lambda prefix: -scores[prefix])[:width]
+    scores |= {prefix: score(prefix) for prefix in known if prefix not in scores}
+    return min(scores, key=lambda prefix: (-scores[prefix], len(prefix), prefix))
+
+
+def best_return(
+    env: ShiftEnv,
+    batch: int,
+    *,
+    discount: float,
+    exhaustive: int = 2,
+    width: int = 8,
+    known: Iterable[Sequence[int]] = (),
+) -> float:
+    """The highest discounted return of an episode that starts from a batch.
+
+    The search is that of `best_sequence`, the beam chosen by the return so far.
+
+    Args:
+        env: the environment; its episodes are left alone.
+        batch: index of the batch.
+        discount: γ, in [0, 1].
+        exhaustive: length up to which all sequences are looked at, at least 1.
+        width: of the beam beyond that, at least 1.
+        known: other sequences of actions to consider, whole episodes.
+    """
+    view = env.view()
+    n_actions = len(env.actions)
+    best = max((play(view, batch, path, discount)[0] for path in known), default=-inf)
+    frontier: list[tuple[int, ...]] = [()]
+    for depth in range(1, env.horizon + 1):
+        running: dict[tuple[int, ...], float] = {}
+        for path in frontier:
+            for action in range(n_actions):
+                value, ended = play(view, batch, (*path, action), discount)
+                if ended:
+                    best = max(best, value)
+                else:
+                    running[*path, action] = value
+        frontier = list(running)
+        if depth >= exhaustive:
+            frontier = sorted(running, key=lambda path: -running[path])[:width]
+    return best
+
+
+def play(env: ShiftEnv, batch: int, actions: Iterable[int], discount: float) -> tuple[float, bool]:
+    """The discounted return of actions taken from a batch, and whether the episode ended."""
+    env.reset(options={"batch": batch})
+    total, weight, ended = 0.0, 1.0, False
+    for action in actions:
+        if ended:
+            break
+        _, reward, terminated, truncated, _ = env.step(action)
+        total += weight * reward
+        weight *= discount
+        ended = terminated or truncated
+    return total, ended
+
+
+def roll_out(
+    env: ShiftEnv, batch: int, policy: Policy, rng: np.random.Generator, discount: float
+) -> tuple[tuple[int, ...], float]:
+    """The actions that a policy takes from a batch, and their discounted return."""
+    state, _ = env.reset(options={"batch": batch})
+    path: list[int] = []
+    total, ended = 0.0, False
+    while not ended:
+        action = policy(state, rng)
+        state, reward, terminated, truncated, _ = env.step(action)
+        total += discount ** len(path) * reward
+        path.append(action)
+        ended = terminated or truncated
+    return tuple(path), total
+
+
+def _may_go_on(
+    transitions: Transitions, batch: int, prefix: Prefix, brakes: Brakes, first: float
+) -> bool:
+    """Whether the brakes let a policy act after a prefix, `first` being the first distance."""
+    if brakes.alpha is None and brakes.tree is None:
+        return True
+    now = transitions.outcome(batch, prefix)
+    arrived = bool(prefix) and brakes.arrived(first, now.distance)
+    return not arrived and brakes.operable(now.state)
+
+
+def _allowed(
+    transitions: Transitions, batch: int, prefix: Prefix, brakes: Brakes
+) -> Iterable[Prefix]:
+    now = transitions.outcome(batch, prefix)
+    for action, name in enumerate(transitions.actions):
+        if name == "nop":
+            continue
+        longer = (*prefix, action)
+        # Without beta nothing need be known of the images but what the score asks.
+        if brakes.beta is None or brakes.progress(
+            now.distance, transitions.outcome(batch, longer).distance
+        ):
+            yield longer

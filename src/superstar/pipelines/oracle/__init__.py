@@ -1,0 +1,5 @@
+"""Pipeline `oracle`."""
+
+from superstar.pipelines.oracle.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]
