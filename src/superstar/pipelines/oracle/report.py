@@ -35,10 +35,10 @@ def compose(found: pd.DataFrame, returns: pd.DataFrame, metrics: dict[str, float
             "in points with the worst single set, and actions taken.",
             _markdown(_flat(summary.by_policy(found, split).round(2))),
             f"## {title}: from the library down to the supervisor",
-            "Accuracy of `standard` in points, means over severities. A step from the oracle of "
-            "accuracy to that of distance is the distance's fault, from there to the policy without "
-            "brakes the policy's, from there to the policy the brakes'; what even the oracle of "
-            "accuracy leaves lost is beyond the library.",
+            "Accuracy of `standard` in points, means over severities. What the oracle of accuracy "
+            "leaves lost is beyond the library; the step from it to the oracle of distance is the "
+            "distance's fault, the next to the policy without brakes the policy's, the last the "
+            "brakes'.",
             _markdown(summary.ladder(found, split).round(2)),
         ]
     parts += [

@@ -22,7 +22,7 @@ RUNGS = {
 
 
 def oracle_table(found: pd.DataFrame) -> pd.DataFrame:
-    """The learned policies (mean over their seeds) beside the oracles, one row a controller and set.
+    """The learned policies, mean over their seeds, beside the oracles; a row a controller and set.
 
     Gains of the distance are relative falls, of accuracy points. The oracle of distance gives the
     one, the oracle of accuracy the other.
