@@ -120,3 +120,19 @@ def test_operability_table_puts_surrogates_before_shifts():
     table = tables.operability_table(surrogates, shifts)
     assert table["group"].tolist() == ["surrogate", "benchmark"]
     assert table["percent_inoperable"].tolist() == [80.0, 20.0]
+
+
+def test_two_columns_stand_side_by_side():
+    surrogates = pd.DataFrame({"surrogate": ["median_blur"], "percent_inoperable": [80.0]})
+    shifts = pd.DataFrame(
+        {"shift": ["none", "fog"], "severity": [None, 1], "percent_inoperable": [10.0, 30.0]}
+    )
+    first = pd.DataFrame(
+        {"shift": ["none", "fog", "fog"], "outcome": ["beta", "inoperable", "kept"]}
+    )
+    table = tables.two_columns(tables.operability_table(surrogates, shifts), first)
+    assert table["surrogate"].tolist()[0] == "median_blur"
+    assert table.iloc[1, :2].isna().all()
+    assert table["shift"].tolist() == ["none", "fog"]
+    assert table["shift_inoperable"].tolist() == [10.0, 30.0]
+    assert table["shift_abstained"].tolist() == [0.0, 50.0]

@@ -119,7 +119,7 @@ def fit_tree(
     Raises:
         InputError: shapes that do not match, values not finite, fewer than two images, no depth.
     """
-    features = _check_states(states)
+    features = check_states(states)
     wanted = np.asarray(labels).astype(np.int64)
     owners = np.asarray(groups)
     if wanted.shape != (len(features),) or owners.shape != (len(features),):
@@ -171,7 +171,7 @@ def auroc(tree: DecisionTreeClassifier, states: ArrayLike, labels: ArrayLike) ->
         return None
     # A tree that saw one class has a single column of probabilities.
     classes = list(tree.classes_)
-    features = _check_states(states)
+    features = check_states(states)
     scores = np.zeros(len(features))
     if 1 in classes:
         scores = tree.predict_proba(features)[:, classes.index(1)]
@@ -180,12 +180,12 @@ def auroc(tree: DecisionTreeClassifier, states: ArrayLike, labels: ArrayLike) ->
 
 def percent_inoperable(tree: DecisionTreeClassifier, states: ArrayLike) -> float:
     """How many of the single images (n, 3) the tree calls inoperable, in percent."""
-    return float(100 * (tree.predict(_check_states(states)) == 0).mean())
+    return float(100 * (tree.predict(check_states(states)) == 0).mean())
 
 
 def is_operable(tree: DecisionTreeClassifier, state: ArrayLike) -> bool:
     """What the tree says of one state (3,)."""
-    return bool(tree.predict(_check_states(np.asarray(state)[None]))[0] == 1)
+    return bool(tree.predict(check_states(np.asarray(state)[None]))[0] == 1)
 
 
 def save_tree(tree: DecisionTreeClassifier, path: str | PathLike[str]) -> None:
@@ -216,7 +216,12 @@ def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:
     return tree
 
 
-def _check_states(states: ArrayLike) -> NDArray[np.float32]:
+def check_states(states: ArrayLike) -> NDArray[np.float32]:
+    """State features of images as an array (n, 3).
+
+    Raises:
+        InputError: another shape, no state, values not finite.
+    """
     features = np.asarray(states, dtype=np.float32)
     if features.ndim != 2 or features.shape[1] != len(FEATURES) or len(features) == 0:
         raise InputError(f"states must have shape (n, {len(FEATURES)}), not {features.shape}")

@@ -26,8 +26,8 @@ def evaluate(
     benchmark: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Results by trial, gains by image, steps of Algorithm 1, and % inoperable by cell."""
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Results by trial, gains by image, steps of Algorithm 1, first actions, % inoperable."""
     given, run = Evaluation.model_validate(parameters), Execution.model_validate(execution)
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
     protocol = Protocol(
@@ -44,6 +44,7 @@ def evaluate(
         _table(chain.from_iterable(cell.results for cell in done)),
         _table(chain.from_iterable(cell.gains for cell in done)),
         _table(chain.from_iterable(cell.steps for cell in done)),
+        _table(chain.from_iterable(cell.first_actions for cell in done)),
         _table(cell.inoperable for cell in done),
     )
 

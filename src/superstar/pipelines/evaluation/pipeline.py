@@ -25,6 +25,7 @@ def create_pipeline() -> Pipeline:
                     "evaluation_results",
                     "evaluation_gains",
                     "evaluation_steps",
+                    "evaluation_first_actions",
                     "evaluation_inoperable",
                 ],
                 name="evaluate",

@@ -14,6 +14,7 @@ from superstar.control.operability import percent_inoperable
 from superstar.control.supervisor import Recovery
 from superstar.images import ImageSet, stream
 from superstar.measures import state_features
+from superstar.pipelines.evaluation.first_actions import first_action
 from superstar.pipelines.scoring import parts, score_sequences
 
 # Digits of a distance beyond these depend on the number of threads.
@@ -63,12 +64,15 @@ class CellResult:
         gains: one a classifier: the mean over trials of right after less right before, for each
             image.
         steps: one a step of Algorithm 1.
+        first_actions: one a trial and classifier: the first action that the policy wanted, what
+            became of it, and what it does alone to distance and accuracy.
         inoperable: share of single images that the tree calls inoperable, in percent.
     """
 
     results: list[dict[str, Any]]
     gains: list[dict[str, Any]]
     steps: list[dict[str, Any]]
+    first_actions: list[dict[str, Any]]
     inoperable: dict[str, Any]
 
 
@@ -83,7 +87,10 @@ def evaluate_cell(
     recoveries = [
         recover_batch(cell, images, supervisor, protocol, trial) for trial in range(protocol.trials)
     ]
-    sequences = list(dict.fromkeys([(), *(recovery.actions for recovery in recoveries)]))
+    wanted = [first_action(recovery, supervisor) for recovery in recoveries]
+    sequences = list(
+        dict.fromkeys([(), *(r.actions for r in recoveries), *(w.sequence for w in wanted)])
+    )
     hits = score_sequences(
         images,
         sequences,
@@ -129,11 +136,26 @@ def evaluate_cell(
         for trial, recovery in enumerate(recoveries)
         for number, step in enumerate(recovery.steps, start=1)
     ]
+    first_actions = [
+        {
+            **names,
+            "trial": trial,
+            "classifier": classifier,
+            "action": first.action,
+            "outcome": first.outcome,
+            "distance_initial": round(recovery.distances[0], DIGITS),
+            "distance_first": round(first.distance, DIGITS),
+            "accuracy_shifted": float(hits[()][classifier].mean()),
+            "accuracy_first": float(hits[first.sequence][classifier].mean()),
+        }
+        for trial, (recovery, first) in enumerate(zip(recoveries, wanted, strict=True))
+        for classifier in classifiers
+    ]
     states = torch.cat(
         [state_features(images.batch(part)) for part in parts(len(images), protocol.network_batch)]
     )
     inoperable = {**names, "percent_inoperable": percent_inoperable(supervisor.tree, states)}
-    return CellResult(results, gains, steps, inoperable)
+    return CellResult(results, gains, steps, first_actions, inoperable)
 
 
 def recover_batch(

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
+from matplotlib.figure import Figure
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor, nn
 
@@ -12,6 +13,7 @@ from superstar.control.operability import auroc, fit_tree, percent_inoperable, r
 from superstar.images import ImageSet
 from superstar.measures import FEATURES, Distance, Projection, state_features
 from superstar.parameters import Execution, Operability
+from superstar.pipelines.operability import figures
 
 COLUMNS = list(FEATURES)
 LABELLED_SEVERITY = 5
@@ -83,3 +85,8 @@ def fit_operability(
         "operability.operable_surrogates": float(operable.sum()),
     }
     return fit.tree, labels, fit.sweep, inoperable, metrics
+
+
+def draw_tree(tree: DecisionTreeClassifier, sweep: pd.DataFrame) -> tuple[Figure, Figure]:
+    """The tree, and the sweep that chose its depth."""
+    return figures.tree_figure(tree), figures.depths_figure(sweep, tree.max_depth)

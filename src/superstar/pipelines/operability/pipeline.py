@@ -35,6 +35,12 @@ def create_pipeline() -> Pipeline:
                 ],
                 name="fit_operability",
             ),
+            node(
+                nodes.draw_tree,
+                ["operability_tree", "operability_depths"],
+                ["tree_figure", "depths_figure"],
+                name="draw_tree",
+            ),
         ],
         tags="operability",
     )

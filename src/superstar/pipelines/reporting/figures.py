@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
+import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -35,9 +36,8 @@ def delta_figure(table: pd.DataFrame) -> Figure:
         errors = np.abs(part[["delta_low", "delta_high"]].to_numpy().T - part["delta"].to_numpy())
         axis.barh(rows, part["delta"], height, xerr=errors, label=name, error_kw={"lw": 1})
     axis.axvline(0, color="black", lw=0.8)
-    axis.set_yticks(range(len(shifts)), [_title(shift) for shift in shifts])
-    axis.margins(y=0.01)
-    axis.invert_yaxis()
+    axis.set_yticks(range(len(shifts)), [title(shift) for shift in shifts])
+    axis.set_ylim(len(shifts) - 0.4, -0.6)
     axis.set_xlabel("Δ accuracy, points (recovered − shifted; bars: bootstrap interval)")
     axis.grid(axis="x", alpha=0.3)
     figure.legend(title="classifier", loc="outside right upper")
@@ -62,10 +62,10 @@ def severity_figure(table: pd.DataFrame) -> Figure:
         image = axis.imshow(values[name], cmap="RdBu", vmin=-bound, vmax=bound, aspect="auto")
         for (row, column), value in np.ndenumerate(values[name]):
             colour = "white" if abs(value) > 0.6 * bound else "black"
-            text = f"{value:+.1f}" if value else "0"
+            text = "0" if value == 0 else f"{value:+.1f}".replace("-0.0", "0.0")
             axis.text(column, row, text, ha="center", va="center", color=colour, size=8)
         axis.set_xticks(range(len(columns)), [c.removeprefix("severity_") for c in columns])
-        axis.set_yticks(range(len(shifts)), [_title(shift) for shift in shifts])
+        axis.set_yticks(range(len(shifts)), [title(shift) for shift in shifts])
         axis.set(title=name, xlabel="severity")
     figure.colorbar(image, ax=list(axes), label="Δ accuracy, points", shrink=0.8)
     return figure
@@ -84,9 +84,9 @@ def actions_figure(table: pd.DataFrame) -> Figure:
         stopped.barh(rows, share, left=left, color=REASON_COLOURS[reason], label=reason)
         left += share
     stopped.set(xlim=(0, 100), xlabel="stopped by, % of cells")
-    stopped.legend(ncols=len(STOP_REASONS), loc="lower center", bbox_to_anchor=(0.5, 1.0))
-    acted.set_yticks(rows, [_title(shift) for shift in table["shift"]])
-    acted.invert_yaxis()
+    figure.legend(ncols=len(STOP_REASONS), loc="outside upper center")
+    acted.set_yticks(rows, [title(shift) for shift in table["shift"]])
+    acted.set_ylim(len(table) - 0.4, -0.6)
     return figure
 
 
@@ -96,9 +96,10 @@ def policy_figure(curves: pd.DataFrame, actions: Sequence[str], window: int) -> 
     reward, ratio, chosen = figure.subplots(1, 3)
     by_episode = curves.set_index("episode")
     smooth = by_episode.rolling(window, min_periods=1).mean()
-    reward.plot(by_episode["reward"], color="0.85", lw=0.6)
-    reward.plot(smooth["reward"], color="C0")
+    reward.plot(by_episode["reward"], color="0.85", lw=0.6, label="each episode")
+    reward.plot(smooth["reward"], color="C0", label=f"mean of {window}")
     reward.set(xlabel="episode", ylabel="reward at termination")
+    reward.legend(fontsize=7, loc="lower right")
     ratio.plot(smooth["distance_ratio"], color="C0")
     ratio.set(xlabel="episode", ylabel="final / initial distance")
     shares = smooth[list(actions)].div(smooth[list(actions)].sum(axis=1), axis=0)
@@ -113,20 +114,28 @@ def policy_figure(curves: pd.DataFrame, actions: Sequence[str], window: int) -> 
 def fits_figure(fits: pd.DataFrame, labels: pd.DataFrame) -> Figure:
     """Distance against accuracy of each surrogate, with its line and verdict."""
     figure = Figure(figsize=(11, 6), layout="constrained")
-    for axis, label in zip(figure.subplots(2, 3).flat, labels.itertuples(), strict=True):
+    axes = figure.subplots(2, 3)
+    for axis, label in zip(axes.flat, labels.itertuples(), strict=True):
         points = fits[fits["surrogate"] == label.surrogate]
         span = np.array([points["accuracy"].min(), points["accuracy"].max()])
-        axis.plot(100 * span, label.intercept + label.slope * span, color="0.6")
-        axis.scatter(
-            100 * points["accuracy"], points["distance"], c=points["severity"], cmap="viridis"
+        axis.plot(span, label.intercept + label.slope * span, color="0.6")
+        dots = axis.scatter(
+            points["accuracy"],
+            points["distance"],
+            c=points["severity"],
+            cmap=matplotlib.colormaps["viridis"].resampled(len(SEVERITIES)),
+            vmin=SEVERITIES[0] - 0.5,
+            vmax=SEVERITIES[-1] + 0.5,
         )
         verdict = "operable" if label.operable else "inoperable"
-        axis.set(
-            title=f"{_title(label.surrogate)}: {verdict}, R² = {label.r_squared:.2f}",
-            xlabel="accuracy, %",
-            ylabel="distance",
+        sign = "+" if label.slope > 0 else "−"
+        line = f"distance = {label.intercept:.1f} {sign} {abs(label.slope):.1f} · accuracy"
+        axis.set_title(
+            f"{title(label.surrogate)}: {verdict}\n{line}, R² = {label.r_squared:.2f}", size=9
         )
+        axis.set(xlabel="accuracy (share of images)", ylabel="distance")
         axis.grid(alpha=0.3)
+    figure.colorbar(dots, ax=axes, label="severity", ticks=list(SEVERITIES), shrink=0.6)
     return figure
 
 
@@ -152,31 +161,30 @@ def contact_sheet(
             row[0].set_ylabel(label, rotation=0, ha="right", va="center", size=9)
         for axis in grid[len(shown) :].flat:
             axis.axis("off")
-        for axis, title in zip(grid[0], ["clean", *map(str, SEVERITIES)], strict=True):
-            axis.set_title(title, size=9)
+        for axis, column in zip(grid[0], ["clean", *map(str, SEVERITIES)], strict=True):
+            axis.set_title(column, size=9)
     return figure
 
 
 def example_figure(
     rows: Sequence[Sequence[NDArray[np.uint8]]],
     titles: Sequence[str],
-    accuracies: Sequence[Mapping[str, float]],
+    notes: Sequence[Sequence[str]],
 ) -> Figure:
-    """Images, one a row, from clean through shifted to corrected, with the accuracy at each stage.
+    """Images, one a row, from clean through shifted to corrected.
 
     Args:
         rows: for each image, its pictures at every stage.
         titles: of the stages.
-        accuracies: of each stage, in percent, by classifier.
+        notes: lines below the title of each stage.
     """
     figure = Figure(figsize=(1.9 * len(titles), 1.75 * len(rows) + 0.8), layout="constrained")
     grid = figure.subplots(len(rows), len(titles), squeeze=False)
     for axes, images in zip(grid, rows, strict=True):
         for axis, image in zip(axes, images, strict=True):
             _show(axis, image)
-    for axis, title, scores in zip(grid[0], titles, accuracies, strict=True):
-        lines = [title, *(f"{name} {score:.1f}%" for name, score in scores.items())]
-        axis.set_title("\n".join(lines), size=9)
+    for axis, name, lines in zip(grid[0], titles, notes, strict=True):
+        axis.set_title("\n".join([name, *lines]), size=9)
     return figure
 
 
@@ -186,5 +194,6 @@ def _show(axis, image: NDArray[np.uint8]) -> None:  # type: ignore[no-untyped-de
     axis.set_yticks([])
 
 
-def _title(name: object) -> str:
+def title(name: object) -> str:
+    """The name of a shift for reading."""
     return str(name).replace("_", " ")

@@ -2,26 +2,26 @@
 
 import logging
 from collections.abc import Callable
-from functools import partial
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 from torch import nn
 
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
+from superstar.control import Supervisor
+from superstar.control.algorithm import Selection, select_transforms
+from superstar.control.clustering import cluster_states
+from superstar.control.networks import sampled
 from superstar.datasets import SEVERITIES, CorruptionArrays
-from superstar.images import ImageSet, to_uint8
-from superstar.parameters import BenchmarkGeneration, Distance, Execution, Reporting
-from superstar.pipelines.reporting import figures, report, tables
-from superstar.pipelines.scoring import apply_sequence, score_sequences
+from superstar.images import ImageSet, stream
+from superstar.parameters import BenchmarkGeneration, Distance, Evaluation, Execution, Reporting
+from superstar.pipelines.reporting import clusters, examples, figures, inaction, report, tables
 
 logger = logging.getLogger(__name__)
-
-EXAMPLE_IMAGES = 4
 
 
 def make_tables(
@@ -29,10 +29,24 @@ def make_tables(
     gains: pd.DataFrame,
     surrogates: pd.DataFrame,
     shifts: pd.DataFrame,
+    first_actions: pd.DataFrame,
     parameters: dict[str, Any],
     seed: int,
-) -> tuple[pd.DataFrame, str, str, pd.DataFrame, pd.DataFrame, pd.DataFrame, dict[str, float]]:
-    """Main table (CSV, Markdown, LaTeX), by severity, actions, % inoperable, and metrics."""
+) -> tuple[
+    pd.DataFrame,
+    str,
+    str,
+    pd.DataFrame,
+    pd.DataFrame,
+    pd.DataFrame,
+    pd.DataFrame,
+    pd.DataFrame,
+    dict[str, float],
+]:
+    """Main table (CSV, Markdown, LaTeX), by severity, actions, % inoperable, inaction, metrics.
+
+    % inoperable comes twice, as a row a shift and in the paper's two columns.
+    """
     given = Reporting.model_validate(parameters)
     main = tables.main_table(results, gains, given.bootstrap_resamples, given.confidence, seed)
     actions = tables.action_table(results)
@@ -40,13 +54,16 @@ def make_tables(
     logger.info(
         "accuracy (%%) shifted (S), recovered (R), and their difference\n%s", markdown.rstrip()
     )
+    operability = tables.operability_table(surrogates, shifts)
     return (
         main,
         markdown,
         tables.to_latex(main),
         tables.severity_table(results),
         actions,
-        tables.operability_table(surrogates, shifts),
+        operability,
+        tables.two_columns(operability, first_actions),
+        inaction.inaction_table(first_actions),
         tables.metrics(main, actions),
     )
 
@@ -59,6 +76,9 @@ def write_report(
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
     operability: pd.DataFrame,
+    labels: pd.DataFrame,
+    wanted: pd.DataFrame,
+    alike: pd.DataFrame,
     severities: pd.DataFrame,
     *metrics: dict[str, float | None],
 ) -> str:
@@ -71,18 +91,34 @@ def write_report(
         made += f", frost's textures {shifts['frost']}"
     numbers = {name: value for part in metrics for name, value in part.items()}
     return report.compose(
-        benchmark, words, made, main_table, by_severity, actions, operability, severities, numbers
+        benchmark,
+        words,
+        made,
+        main_table,
+        by_severity,
+        actions,
+        operability,
+        labels,
+        wanted,
+        alike,
+        severities,
+        numbers,
     )
 
 
 def draw_results(
-    main: pd.DataFrame, by_severity: pd.DataFrame, actions: pd.DataFrame
-) -> tuple[Figure, Figure, Figure]:
-    """Delta by shift, Delta by severity, and what was done."""
+    main: pd.DataFrame,
+    by_severity: pd.DataFrame,
+    actions: pd.DataFrame,
+    wanted: pd.DataFrame,
+    thresholds: dict[str, float],
+) -> tuple[Figure, Figure, Figure, Figure]:
+    """Delta by shift, Delta by severity, what was done, and what the first action alone would."""
     return (
         figures.delta_figure(main),
         figures.severity_figure(by_severity),
         figures.actions_figure(actions),
+        inaction.inaction_figure(wanted, thresholds["beta"]),
     )
 
 
@@ -141,42 +177,106 @@ def draw_example(
     Of equally long ones, that which gained most.
     """
     given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
-    classifiers = {"standard": standard, "augmix": augmix}
     trials = results[results["shift"] == given.example_shift]
     gain = trials["accuracy_recovered"] - trials["accuracy_shifted"]
     shown = trials.assign(length=trials["sequence"].map(len), gain=gain).nlargest(
         1, ["length", "gain"]
     )
     actions, severity = tuple(shown["sequence"].iloc[0]), int(shown["severity"].iloc[0])
-    prefixes = [actions[:length] for length in range(len(actions) + 1)]
-    clean, shifted = sets.load("none", None), sets.load(given.example_shift, severity)
-    score = partial(
-        score_sequences,
-        denoiser=denoiser.to(run.device),
-        classifiers=classifiers,
-        batch_size=run.batch_size,
-        device=run.device,
-    )
-    hits, before = score(shifted, prefixes), score(clean, [()])
-    scores = [before[()], *(hits[prefix] for prefix in prefixes)]
-    rows = _one_of_each(clean, EXAMPLE_IMAGES)
-    pictures = [clean.images[rows]] + [
-        to_uint8(apply_sequence(shifted.batch(rows), prefix, denoiser)) for prefix in prefixes
-    ]
-    name = f"{given.example_shift.replace('_', ' ')} {severity}"
-    return figures.example_figure(
-        list(zip(*pictures, strict=True)),
-        ["clean", name, *(f"+ {action}" for action in actions)],
-        [{c: 100 * float(hit.mean()) for c, hit in stage.items()} for stage in scores],
+    return examples.stages_figure(
+        f"{figures.title(given.example_shift)} {severity}",
+        sets.load("none", None),
+        sets.load(given.example_shift, severity),
+        actions,
+        denoiser.to(run.device),
+        {"standard": standard, "augmix": augmix},
+        run,
     )
 
 
-def _one_of_each(images: ImageSet, count: int) -> NDArray[np.int64]:
-    """Images of so many classes, of each the one on which shifts show best."""
-    classes = np.unique(images.labels)
-    chosen = classes[np.linspace(0, len(classes) - 1, count).astype(int)]
-    spread = images.images.std(axis=(1, 2)).mean(axis=1)
-    return np.array([np.where(images.labels == c, spread, -1).argmax() for c in chosen])
+def draw_example_beta(
+    sets: CorruptionArrays,
+    supervisor: Supervisor,
+    standard: nn.Module,
+    augmix: nn.Module,
+    parameters: dict[str, Any],
+    evaluation: dict[str, Any],
+    execution: dict[str, Any],
+    seed: int,
+) -> Figure:
+    """Images after each action that Algorithm 1 chooses with a beta of one's own.
+
+    The other brakes stay. Shown is the first of the longest sequences that as many batches as
+    there are trials lead to, with the action that failed beta in the end.
+    """
+    given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
+    tried = Evaluation.model_validate(evaluation)
+    shift, severity = given.example_beta_shift, SEVERITIES[-1]
+    if supervisor.denoiser is not None:
+        supervisor.denoiser.to(run.device)
+    shifted = sets.load(shift, severity)
+
+    def select(trial: int) -> Selection:
+        rng = stream(seed, "example_beta", trial)
+        drawn = rng.permutation(len(shifted))[: tried.batch_size]
+        return select_transforms(
+            shifted.batch(drawn),
+            sampled(supervisor.actor),
+            reference=supervisor.validation_points,
+            projection=supervisor.projection,
+            brakes=replace(supervisor.brakes, beta=given.example_beta),
+            denoiser=supervisor.denoiser,
+            rng=rng,
+            actions=supervisor.actions,
+            distance=supervisor.distance,
+        )
+
+    longest = max((select(trial) for trial in range(tried.trials)), key=lambda s: len(s.sequence))
+    last = longest.steps[-1]
+    failed = (last.action,) if last.action is not None and last.reason == "beta" else ()
+    return examples.stages_figure(
+        f"{figures.title(shift)} {severity}, β = {given.example_beta:g}",
+        sets.load("none", None),
+        shifted,
+        longest.sequence + failed,
+        supervisor.denoiser,
+        {"standard": standard, "augmix": augmix},
+        run,
+        [*longest.distances, *(last.distance for _ in failed)],
+        failed=len(failed),
+    )
+
+
+def sample_clusters(
+    surrogates: pd.DataFrame,
+    sets: CorruptionArrays,
+    parameters: dict[str, Any],
+    benchmark: dict[str, Any],
+    evaluation: dict[str, Any],
+    seed: int,
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """States of single images with their clusters, the inertias, and each shift's clusters."""
+    given = Reporting.model_validate(parameters)
+    samples = clusters.sample_states(
+        surrogates,
+        sets,
+        BenchmarkGeneration.model_validate(benchmark).shifts,
+        Evaluation.model_validate(evaluation).severities,
+        given.cluster_samples,
+        seed,
+    )
+    found = cluster_states(samples[clusters.COLUMNS], most=given.most_clusters, seed=seed)
+    samples["cluster"] = found.labels + 1
+    numbers = np.arange(1, len(found.inertias) + 1)
+    inertias = pd.DataFrame(
+        {"clusters": numbers, "inertia": found.inertias, "chosen": numbers == found.k}
+    )
+    return samples, inertias, clusters.cluster_table(samples)
+
+
+def draw_clusters(samples: pd.DataFrame, inertias: pd.DataFrame, table: pd.DataFrame) -> Figure:
+    """The elbow, the states by cluster, and the clusters of each shift's samples."""
+    return clusters.cluster_figure(samples, inertias, table)
 
 
 def _most_colours(images: ImageSet) -> int:

@@ -26,6 +26,9 @@ def compose(
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
     operability: pd.DataFrame,
+    labels: pd.DataFrame,
+    wanted: pd.DataFrame,
+    alike: pd.DataFrame,
     severities: pd.DataFrame,
     metrics: Mapping[str, float | None],
 ) -> str:
@@ -38,7 +41,10 @@ def compose(
         main_table: the main table in Markdown.
         by_severity: Delta by severity.
         actions: what was done, by shift.
-        operability: % inoperable.
+        operability: % inoperable in two columns, of surrogates and of shifts.
+        labels: of the surrogates, with the lines behind them.
+        wanted: what the policy wanted, and what became of it.
+        alike: clusters of the states of single images.
         severities: strengths of the surrogates.
         metrics: numbers of the run.
     """
@@ -59,14 +65,45 @@ def compose(
         "Shares in % of severities and trials: how often it acted, and what ended the sequence.",
         _markdown(actions.drop(columns="controller").round(0)),
         "## Where it abstains",
-        "Single images that the operability tree calls inoperable, in %.",
-        _markdown(operability.round(1)),
+        "Single images that the operability tree calls inoperable (surrogates: held out), in %; "
+        "abstained: severities and trials in which it calls the whole batch so, in %.",
+        _markdown(_inoperable(operability)),
+        "The tree learned from the surrogates' labels: operable where the line of distance on "
+        "accuracy (a share of images) falls and fits.",
+        _markdown(labels.round(2)),
+        "## What it wanted",
+        "The first action that the policy wanted, by what became of it (kept; forbidden by the "
+        "tree, inoperable; stopped by β), with its share of the shift's severities and trials. "
+        "Wanted is the commonest of these, with its share among them. The changes, means over "
+        "those severities and trials, are what the first action alone does, brakes or not: to "
+        "the distance of the batch (%) and to accuracy on the whole set (points).",
+        _markdown(_wanted(wanted)),
+        "## Which shifts look alike",
+        f"States of single images in {_count(alike)} clusters (K-means on the raw features, K by "
+        "the elbow of the inertia; numbered from low entropy to high), shares in %. A shift's "
+        "images are taken at all severities, in turn.",
+        _markdown(alike.round(0)),
         "## What it rests on",
         "Strengths of the surrogates, with the relative change of the state that each causes.",
         _markdown((design.astype(str) + " (" + shown + ")").reset_index()),
         _markdown(pd.DataFrame(_named(metrics), columns=["number", "value"])),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _inoperable(table: pd.DataFrame) -> pd.DataFrame:
+    shown = table.round(1).astype(object).where(table.notna(), "")
+    shown.columns = ["surrogate", "% inoperable", "benchmark shift", "% inoperable", "% abstained"]
+    return shown
+
+
+def _wanted(table: pd.DataFrame) -> pd.DataFrame:
+    whole = {"share": 0, "wanted_share": 0}
+    return table.drop(columns="controller").round(whole).round(2)
+
+
+def _count(clusters: pd.DataFrame) -> int:
+    return sum(str(column).startswith("cluster_") for column in clusters.columns)
 
 
 def _named(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:

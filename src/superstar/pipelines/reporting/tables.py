@@ -84,6 +84,7 @@ def action_table(results: pd.DataFrame) -> pd.DataFrame:
 
 
 STOP_REASONS = ("inoperable", "nop", "beta", "alpha", "horizon")
+GROUPS = ("surrogate", "benchmark")
 
 
 def operability_table(surrogates: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
@@ -92,6 +93,30 @@ def operability_table(surrogates: pd.DataFrame, shifts: pd.DataFrame) -> pd.Data
     first = surrogates.rename(columns={"surrogate": "shift"}).assign(group="surrogate")
     both = pd.concat([first, by_shift.assign(group="benchmark")], ignore_index=True)
     return both[["group", "shift", "percent_inoperable"]]
+
+
+def two_columns(operability: pd.DataFrame, first_actions: pd.DataFrame) -> pd.DataFrame:
+    """% inoperable as the paper prints it: surrogates at the left, benchmark shifts at the right.
+
+    Args:
+        operability: of `operability_table`.
+        first_actions: what became of the first action, a row a cell, trial and classifier.
+
+    Returns:
+        `surrogate`, `surrogate_inoperable`, `shift`, `shift_inoperable` (% of single images) and
+        `shift_abstained` (% of severities and trials in which the whole batch was called
+        inoperable); the shorter side is filled up with empty cells.
+    """
+    columns = ["shift", "percent_inoperable"]
+    left, right = (
+        operability.loc[operability["group"] == group, columns].reset_index(drop=True)
+        for group in GROUPS
+    )
+    forbidden = 100 * (first_actions["outcome"] == "inoperable")
+    right["abstained"] = right["shift"].map(forbidden.groupby(first_actions["shift"]).mean())
+    left.columns = ["surrogate", "surrogate_inoperable"]
+    right.columns = ["shift", "shift_inoperable", "shift_abstained"]
+    return pd.concat([left, right], axis=1)
 
 
 def wide_table(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,0 +1,150 @@
+"""Which shifts look alike to the policy: states of single images, clustered (appendices G, K)."""
+
+from collections.abc import Sequence
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from superstar.datasets import CorruptionArrays
+from superstar.images import stream
+from superstar.measures import FEATURES, state_features
+from superstar.pipelines.reporting.figures import title
+
+COLUMNS = list(FEATURES)
+
+
+def sample_states(
+    surrogates: pd.DataFrame,
+    sets: CorruptionArrays,
+    shifts: Sequence[str],
+    severities: Sequence[int],
+    samples: int,
+    seed: int,
+) -> pd.DataFrame:
+    """States of as many single images of each surrogate and shift, at its severities in turn.
+
+    Args:
+        surrogates: states of all images of the surrogates, a row each: `image`, `surrogate`,
+            `severity` and the features.
+        sets: the shifted sets.
+        shifts: those to sample.
+        severities: of the shifts.
+        samples: images a surrogate or shift, none of them twice; all where there are fewer.
+        seed: of the draws.
+
+    Returns:
+        One row a state: `group` ("surrogate" or "benchmark"), `shift`, `severity`, `image` and
+        the features.
+    """
+    parts = []
+    for name, states in surrogates.groupby("surrogate", sort=False):
+        levels = sorted(states["severity"].unique())
+        drawn = _draw(states["image"].nunique(), levels, samples, f"surrogate {name}", seed)
+        table = states.set_index(["severity", "image"])[COLUMNS]
+        for severity, images in drawn:
+            picked = table.loc[severity].loc[images].reset_index()
+            parts.append(picked.assign(group="surrogate", shift=name, severity=severity))
+    for shift in shifts:
+        count = len(sets.load(shift, severities[0]))
+        for severity, images in _draw(count, severities, samples, f"shift {shift}", seed):
+            batch = sets.load(shift, severity).batch(images)
+            picked = pd.DataFrame(state_features(batch).numpy(), columns=COLUMNS)
+            picked.insert(0, "image", images)
+            parts.append(picked.assign(group="benchmark", shift=shift, severity=severity))
+    return pd.concat(parts, ignore_index=True)[["group", "shift", "severity", "image", *COLUMNS]]
+
+
+def _draw(
+    count: int, severities: Sequence[int], samples: int, name: str, seed: int
+) -> list[tuple[int, NDArray[np.int64]]]:
+    """Images without repeats, dealt out to the severities."""
+    drawn = stream(seed, "clusters", name).permutation(count)[:samples]
+    dealt = [(s, drawn[place :: len(severities)]) for place, s in enumerate(severities)]
+    return [(severity, images) for severity, images in dealt if len(images)]
+
+
+def cluster_table(samples: pd.DataFrame) -> pd.DataFrame:
+    """How the samples of each surrogate and shift spread over the clusters, in %.
+
+    Args:
+        samples: of `sample_states`, with the `cluster` of each, from 1 in order of entropy.
+
+    Returns:
+        `group`, `shift`, `cluster` (the one with most of its samples), `share` (in it), and
+        `cluster_1`, ... with the share in each.
+    """
+    clusters = sorted(samples["cluster"].unique())
+    rows = []
+    for (group, shift), part in samples.groupby(["group", "shift"], sort=False):
+        shares = 100 * part["cluster"].value_counts(normalize=True).reindex(clusters, fill_value=0)
+        rows.append(
+            {
+                "group": group,
+                "shift": shift,
+                "cluster": shares.idxmax(),
+                "share": shares.max(),
+                **{f"cluster_{cluster}": shares[cluster] for cluster in clusters},
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def cluster_figure(samples: pd.DataFrame, inertias: pd.DataFrame, table: pd.DataFrame) -> Figure:
+    """The elbow, the states by cluster, and how each shift's samples spread.
+
+    Args:
+        samples: states with their `cluster`.
+        inertias: `clusters`, `inertia` and whether that number was `chosen`.
+        table: of `cluster_table`.
+    """
+    clusters = sorted(samples["cluster"].unique())
+    colours = matplotlib.colormaps["Dark2"]
+    figure = Figure(figsize=(12, max(6.5, 0.8 + 0.26 * len(table))), layout="constrained")
+    left, right = figure.subfigures(1, 2, squeeze=False)[0]
+    elbow, scatter = left.subplots(2, 1, height_ratios=(1, 2))
+    elbow.plot(inertias["clusters"], inertias["inertia"], "o-", color="0.4", ms=4)
+    chosen = inertias[inertias["chosen"]]
+    elbow.plot(chosen["clusters"], chosen["inertia"], "o", color="C3", ms=9, label="elbow")
+    elbow.plot(
+        inertias["clusters"].iloc[[0, -1]],
+        inertias["inertia"].iloc[[0, -1]],
+        color="0.7",
+        ls="--",
+        lw=1,
+        label="chord",
+    )
+    elbow.set(xlabel="number of clusters K", ylabel="inertia", xticks=inertias["clusters"])
+    elbow.legend()
+    elbow.grid(alpha=0.3)
+    for cluster in clusters:
+        part = samples[samples["cluster"] == cluster]
+        scatter.scatter(
+            part["entropy"],
+            part["brightness"],
+            s=5,
+            alpha=0.5,
+            color=colours(cluster - 1),
+            label=f"cluster {cluster}",
+        )
+    scatter.set(xlabel="entropy, bits", ylabel="brightness (0 black to 2 white)")
+    scatter.legend(
+        markerscale=3, ncols=len(clusters), loc="lower right", bbox_to_anchor=(1, 1), frameon=False
+    )
+    scatter.grid(alpha=0.3)
+    bars = right.subplots()
+    rows = np.arange(len(table))
+    before = np.zeros(len(table))
+    for cluster in clusters:
+        share = table[f"cluster_{cluster}"].to_numpy()
+        bars.barh(rows, share, left=before, color=colours(cluster - 1))
+        before += share
+    names = [
+        title(row.shift) + (" (surrogate)" if row.group == "surrogate" else "")
+        for row in table.itertuples()
+    ]
+    bars.set_yticks(rows, names, size=9)
+    bars.set(xlim=(0, 100), ylim=(len(table) - 0.4, -0.6), xlabel="samples in each cluster, %")
+    return figure

@@ -1,0 +1,108 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from superstar.images import ImageSet
+from superstar.measures import FEATURES, state_features
+from superstar.pipelines.reporting import clusters, nodes
+
+COUNT = 12
+SHIFTS = ["fog", "noise"]
+
+
+class Sets:
+    """Shifted sets: the severity brightens, the noise roughens."""
+
+    def load(self, shift, severity):
+        rng = np.random.default_rng(severity)
+        images = np.full((COUNT, 16, 16, 3), 20 * severity, np.uint8)
+        if shift == "noise":
+            images = rng.integers(0, 256, images.shape).astype(np.uint8)
+        return ImageSet(images, np.zeros(COUNT, np.int64))
+
+
+@pytest.fixture
+def surrogates():
+    rng = np.random.default_rng(0)
+    rows = [
+        {"image": image, "surrogate": name, "severity": severity}
+        for name in ("blur", "gamma")
+        for severity in range(1, 6)
+        for image in range(COUNT)
+    ]
+    table = pd.DataFrame(rows)
+    for feature in FEATURES:
+        table[feature] = rng.random(len(table)).astype(np.float32)
+    return table
+
+
+def sample(surrogates, samples=10, severities=(1, 3, 5), seed=0):
+    return clusters.sample_states(surrogates, Sets(), SHIFTS, severities, samples, seed)
+
+
+def test_no_image_is_taken_twice_and_severities_take_turns(surrogates):
+    table = sample(surrogates)
+    assert (table.groupby("shift").size() == 10).all()
+    assert not table.duplicated(["shift", "image"]).any()
+    fog = table.loc[table["shift"] == "fog", "severity"].value_counts()
+    assert fog.to_dict() == {1: 4, 3: 3, 5: 3}
+    assert set(table.loc[table["group"] == "surrogate", "shift"]) == {"blur", "gamma"}
+
+
+def test_all_are_taken_where_there_are_fewer(surrogates):
+    assert (sample(surrogates, samples=100).groupby("shift").size() == COUNT).all()
+
+
+def test_states_are_those_of_the_images_named(surrogates):
+    table = sample(surrogates)
+    row = table[table["shift"] == "noise"].iloc[5]
+    image = Sets().load("noise", row["severity"]).batch(np.array([row["image"]]))
+    expected = state_features(image)[0].numpy()
+    np.testing.assert_array_equal(row[list(FEATURES)].to_numpy(float), expected)
+    drawn = table[table["group"] == "surrogate"].rename(columns={"shift": "surrogate"})
+    found = drawn.merge(surrogates, on=["surrogate", "severity", "image", *FEATURES])
+    assert len(found) == len(drawn)
+
+
+def test_the_seed_decides_the_draw(surrogates):
+    assert sample(surrogates).equals(sample(surrogates))
+    assert not sample(surrogates).equals(sample(surrogates, seed=1))
+
+
+def test_shares_of_a_shift_sum_to_all_of_it():
+    samples = pd.DataFrame(
+        {
+            "group": ["surrogate"] * 4 + ["benchmark"] * 2,
+            "shift": ["gamma"] * 4 + ["fog"] * 2,
+            "cluster": [1, 1, 2, 1, 2, 2],
+        }
+    )
+    table = clusters.cluster_table(samples).set_index("shift")
+    assert table.loc["gamma", ["cluster", "share"]].tolist() == [1, 75.0]
+    assert table.loc["fog", ["cluster_1", "cluster_2"]].tolist() == [0.0, 100.0]
+
+
+def test_the_node_leaves_tables_that_can_be_drawn(surrogates):
+    given = {
+        "bootstrap_resamples": 10,
+        "confidence": 0.9,
+        "curve_window": 1,
+        "example_shift": "fog",
+        "example_beta_shift": "fog",
+        "example_beta": 1.12,
+        "cluster_samples": 10,
+        "most_clusters": 4,
+    }
+    evaluation = {"severities": [1, 5], "trials": 1, "batch_size": 5}
+    benchmark = {"shifts": ["fog", "gaussian_noise"]}
+    samples, inertias, table = nodes.sample_clusters(
+        surrogates, Sets(), given, benchmark, evaluation, 0
+    )
+    assert inertias["chosen"].sum() == 1
+    chosen = int(inertias.loc[inertias["chosen"], "clusters"].iloc[0])
+    assert set(samples["cluster"]) == set(range(1, chosen + 1))
+    np.testing.assert_allclose(table.filter(like="cluster_").sum(axis=1), 100)
+    elbow, scatter, bars = nodes.draw_clusters(samples, inertias, table).axes
+    assert "K" in elbow.get_xlabel()
+    assert len(scatter.collections) == chosen
+    assert len(bars.patches) == chosen * len(table)
