@@ -59,6 +59,8 @@ def test_every_environment_is_valid(environment):
         ("benchmark_generation.shifts", ["gausian_noise"], "did you mean 'gaussian_noise'?"),
         ("benchmark_generation.shifts", [], "parameter benchmark_generation.shifts"),
         ("benchmark_generation.shifts", ["contrast"], "example_shift 'gaussian_noise'"),
+        ("reporting.example_beta_shift", "fog", "reporting.example_beta_shift 'fog'"),
+        ("reporting.example_beta", 0.0, "parameter reporting.example_beta = 0.0"),
         ("surrogate_generation.policy.names", ["unifrom_noise"], "did you mean 'uniform_noise'?"),
         ("severity_calibration.grids", {"median_blur": [1, 2, 3, 4, 5]}, "no grid for"),
         ("policy_training.beta", 1.5, "parameter policy_training.beta"),

@@ -68,9 +68,31 @@ def test_the_table_follows_from_the_results(finished_run, results):
     np.testing.assert_allclose(table["delta"], table["recovered"] - table["shifted"])
 
 
+def test_first_actions_agree_with_the_trials(finished_run, results):
+    first = pd.read_parquet(finished_run.data("07_model_output/evaluation_first_actions.parquet"))
+    keys = ["shift", "severity", "trial", "classifier"]
+    both = first.merge(results, on=keys, suffixes=("", "_result"))
+    assert len(both) == len(first) == len(results)
+    assert (both["outcome"] == "kept").equals(both["sequence"].map(len) > 0)
+    alone = both[both["sequence"].map(len) == 1]
+    assert len(alone) > 0
+    assert alone["accuracy_first"].equals(alone["accuracy_recovered"])
+    assert both["distance_initial"].equals(both["distance_initial_result"])
+    assert both["accuracy_shifted"].equals(both["accuracy_shifted_result"])
+    idle = both[both["sequence"].map(len) == 0]
+    assert idle["outcome"].equals(idle["stop_reason"])
+
+
+def test_every_shift_and_surrogate_is_clustered(finished_run):
+    table = pd.read_csv(finished_run.data("08_reporting/clusters.csv"))
+    assert set(table["shift"]) >= {"uniform_noise", "median_blur", "gaussian_noise", "contrast"}
+    samples = pd.read_parquet(finished_run.data("08_reporting/state_samples.parquet"))
+    assert (samples.groupby("shift").size() == 20).all()
+
+
 def test_figures_are_pictures(finished_run):
     figures = sorted(finished_run.data("08_reporting/figures").glob("*.png"))
-    assert len(figures) == 9
+    assert len(figures) == 14
     assert all(figure.read_bytes()[:4] == b"\x89PNG" for figure in figures)
 
 
@@ -157,6 +179,61 @@ def test_a_killed_run_resumes_to_the_same_table(project_copy):
     assert "train_denoiser" not in outcome.stderr
     assert "train_policy" not in outcome.stderr
     assert project_copy.table() == before
+
+
+# A process that kills itself right after its second checkpoint: in the middle, every time.
+KILLED_IN_TRAINING = """
+import os, signal
+from superstar.control.checkpoint import Checkpoint
+
+save = Checkpoint.save
+saved = []
+
+def save_twice(*arguments):
+    save(*arguments)
+    saved.append(arguments)
+    if len(saved) == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+Checkpoint.save = save_twice
+from kedro.framework.cli.cli import main
+main()
+"""
+
+
+def test_a_policy_training_killed_half_way_resumes_to_the_same_policy(project_copy):
+    paths = [
+        project_copy.data(f"0{layer}")
+        for layer in (
+            "6_models/actor.safetensors",
+            "6_models/critic.safetensors",
+            "7_model_output/curves/policy.parquet",
+            "7_model_output/policy_episodes.parquet",
+            "7_model_output/metrics/policy.json",
+        )
+    ]
+    straight = [path.read_bytes() for path in paths]
+    checkpoint = project_copy.data("06_models/policy_checkpoint.safetensors")
+    assert not checkpoint.exists()
+    paths[0].unlink()
+    options = ["--pipelines", "policy_training", "--only-missing-outputs"]
+    # How often it saves has no bearing on the result, so the next run may do without that.
+    every = ["--params", "policy_training.checkpoint_episodes=3"]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_IN_TRAINING, "run", "--env", "test", *options, *every],
+        cwd=project_copy.root,
+        env=project_copy.environment,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert checkpoint.is_file()
+    assert not paths[0].exists()
+    outcome = project_copy.run(*options)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "policy training goes on from episode 6" in outcome.stderr
+    assert "calibrate_thresholds" not in outcome.stderr
+    assert [path.read_bytes() for path in paths] == straight
+    assert not checkpoint.exists()
 
 
 def test_resuming_with_other_parameters_mixes_nothing(project_copy):

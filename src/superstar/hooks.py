@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import psutil
@@ -14,6 +15,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
+from superstar.control.checkpoint import Checkpoint
 from superstar.datasets.whole import Whole
 from superstar.errors import InputError
 from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
@@ -55,12 +57,16 @@ class ProvenanceHook:
 
     With `--only-missing-outputs` the artifacts that this run's parameters would not give lose
     their stamps first, so that Kedro, which asks each dataset whether it exists, runs just the
-    nodes whose outputs are missing.
+    nodes whose outputs are missing. A node that was interrupted goes on from its checkpoint then,
+    if that is from the same; any other run starts it afresh.
     """
 
     def __init__(self) -> None:
         self._catalog: DataCatalog
         self._made: dict[str, str] = {}
+        self._resuming = False
+        self._unsaved: set[str] = set()
+        self._checkpoints: dict[str, Checkpoint] = {}
 
     @hook_impl
     def before_pipeline_run(
@@ -71,19 +77,28 @@ class ProvenanceHook:
         nodes = (pipelines["__default__"] + pipeline).nodes
         parameters = {n: catalog.load(n) for node in nodes for n in node.inputs if is_parameter(n)}
         names = {name for node in nodes for name in node.outputs}
-        resuming = bool(run_params.get("only_missing_outputs"))
-        stale = outdated(nodes, parameters, self._stamps(names, thorough=resuming))
-        if resuming:
+        self._resuming = bool(run_params.get("only_missing_outputs"))
+        stale = outdated(nodes, parameters, self._stamps(names, thorough=self._resuming))
+        if self._resuming:
             for _, dataset in self._artifacts(stale & pipeline.all_outputs()):
                 dataset.invalidate()
         for name in sorted(stale & pipeline.inputs()):
             logger.warning("%s was made with other parameters than this run's configuration", name)
 
     @hook_impl
-    def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:
-        """Take the fingerprint while the inputs are what the node reads."""
+    def before_node_run(self, node: Node, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Take the fingerprint while the inputs are what the node reads; checkpoints learn it."""
         contents = {name: stamp.content for name, stamp in self._stamps(node.inputs).items()}
-        self._made[node.name] = node_fingerprint(node, inputs, contents)
+        made_from = self._made[node.name] = node_fingerprint(node, inputs, contents)
+        self._unsaved = set(node.outputs)
+        self._checkpoints = {
+            name: replace(value, made_from=made_from)
+            for name, value in inputs.items()
+            if isinstance(value, Checkpoint)
+        }
+        if not self._resuming:
+            self._remove_checkpoints()
+        return dict(self._checkpoints)
 
     @hook_impl
     def before_dataset_saved(self, dataset_name: str, node: Node) -> None:
@@ -96,6 +111,13 @@ class ProvenanceHook:
         """Stamp the artifact: from here on it counts as finished."""
         for _, dataset in self._artifacts([dataset_name]):
             dataset.stamp(self._made[node.name])
+        self._unsaved.discard(dataset_name)
+        if not self._unsaved:
+            self._remove_checkpoints()
+
+    def _remove_checkpoints(self) -> None:
+        for checkpoint in self._checkpoints.values():
+            checkpoint.remove()
 
     def _artifacts(self, names: Iterable[str]) -> Iterator[tuple[str, Whole]]:
         for name in sorted(names):

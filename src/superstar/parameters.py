@@ -228,6 +228,7 @@ class PolicyTraining(Section):
     beta_draws: Annotated[int, Field(ge=2)]
     beta_margin: Annotated[float, Field(ge=0)]
     memory_limit_mb: Count
+    checkpoint_episodes: Count
 
 
 def _without_repeats(values: list[Any]) -> list[Any]:
@@ -308,6 +309,19 @@ class Reporting(Section):
     confidence: Annotated[float, Field(gt=0, lt=1)]
     curve_window: Count
     example_shift: str
+    example_beta_shift: str
+    example_beta: Positive
+    cluster_samples: Count
+    most_clusters: Count
+
+
+class Oracle(Section):
+    """The search for the best that any policy could do."""
+
+    seeds: Count
+    exhaustive: Count
+    width: Count
+    memory_limit_mb: Count
 
 
 class PerturbationStrengths(Section):
@@ -369,6 +383,7 @@ class Parameters(Section):
     reporting: Reporting
     projection_study: ProjectionStudy
     corrupt: Corrupt
+    oracle: Oracle
 
     @model_validator(mode="after")
     def _fit_the_images(self) -> "Parameters":
@@ -400,10 +415,11 @@ class Parameters(Section):
         return self
 
     @model_validator(mode="after")
-    def _example_is_evaluated(self) -> "Parameters":
-        shift = self.reporting.example_shift
-        if shift not in self.benchmark_generation.shifts:
-            raise InputError(f"reporting.example_shift {shift!r} is not among the shifts evaluated")
+    def _examples_are_evaluated(self) -> "Parameters":
+        for name in ("example_shift", "example_beta_shift"):
+            shift = getattr(self.reporting, name)
+            if shift not in self.benchmark_generation.shifts:
+                raise InputError(f"reporting.{name} {shift!r} is not among the shifts evaluated")
         return self
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ PIPELINES = (
 )
 
 # Run only when named.
-BESIDE = ("corrupt", "projection_study")
+BESIDE = ("corrupt", "oracle", "projection_study")
 
 
 def register_pipelines() -> dict[str, Pipeline]:

@@ -15,7 +15,10 @@ from typing import Any, Protocol
 from superstar import __version__
 
 # These change the speed of a run, not its results.
-SPEED_ALONE = {"params:execution": frozenset({"workers", "batch_size"})}
+SPEED_ALONE = {
+    "params:execution": frozenset({"workers", "batch_size"}),
+    "params:policy_training": frozenset({"checkpoint_episodes", "memory_limit_mb"}),
+}
 
 
 @dataclass(frozen=True)

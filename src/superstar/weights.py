@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import nn
 
 from superstar.errors import InputError
@@ -19,7 +19,7 @@ Network = TypeVar("Network", bound=nn.Module)
 def save_weights(
     network: nn.Module, path: str | PathLike[str], kind: str, spec: Mapping[str, Any]
 ) -> None:
-    """Write a network's weights.
+    """Write a network's weights. Equal networks give equal files, byte for byte.
 
     Args:
         network: any.
@@ -29,7 +29,18 @@ def save_weights(
     """
     weights = {name: tensor.cpu().contiguous() for name, tensor in network.state_dict().items()}
     header = {"format": f"superstar-{kind}", "spec": json.dumps(dict(spec))}
-    save_file(weights, Path(path), metadata=header)
+    Path(path).write_bytes(_in_order(save(weights, metadata=header)))
+
+
+def _in_order(content: bytes) -> bytes:
+    """A safetensors file with its metadata sorted: the library writes it in an order of chance."""
+    start, length = 8, int.from_bytes(content[:8], "little")
+    header = json.loads(content[start : start + length])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    # Tensors begin at a multiple of eight bytes; the format pads its header with spaces.
+    text = text.ljust(-(-len(text) // 8) * 8)
+    return len(text).to_bytes(8, "little") + text + content[start + length :]
 
 
 def load_weights(

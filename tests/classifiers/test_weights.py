@@ -23,6 +23,15 @@ def test_round_trip_gives_the_same_function(saved):
     assert torch.equal(loaded(images), model(images))
 
 
+def test_equal_networks_give_equal_files(saved):
+    model, path = saved
+    contents = {path.read_bytes()}
+    for _ in range(20):
+        save_classifier(model, path)
+        contents.add(path.read_bytes())
+    assert len(contents) == 1
+
+
 def test_missing_file(tmp_path):
     with pytest.raises(InputError, match="no classifier at"):
         load_classifier(tmp_path / "absent.safetensors")

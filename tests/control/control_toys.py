@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import gymnasium
 import numpy as np
 import torch
+from gymnasium import spaces
 from torch import Tensor
 
 
@@ -91,3 +93,21 @@ class Lazy(Sequence[Tensor]):
     def __getitem__(self, index):
         self.loads += 1
         return level(self.values[index])
+
+
+class Signpost(gymnasium.Env):
+    """One step: the action must be the hot coordinate of the observation."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(0, 1, (3,), dtype=np.float32)
+        self.action_space = spaces.Discrete(3)
+        self.wanted = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.wanted = int(self.np_random.integers(3))
+        return np.eye(3, dtype=np.float32)[self.wanted], {}
+
+    def step(self, action):
+        reward = -80.0 if action == self.wanted else -120.0
+        return np.zeros(3, dtype=np.float32), reward, True, False, {}

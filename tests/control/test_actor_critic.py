@@ -1,15 +1,18 @@
-import gymnasium
+import logging
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from control_toys import World, hundredfold, level
+from control_toys import Signpost, World, hundredfold, level
 from gymnasium import spaces
 from numpy.testing import assert_allclose
 from safetensors.torch import load_file, save_file
 
 from superstar.control import ShiftEnv
-from superstar.control.actor_critic import _returns, evaluate_policy, train_actor_critic
+from superstar.control.actor_critic import evaluate_policy, train_actor_critic
+from superstar.control.checkpoint import Checkpoint
 from superstar.control.networks import (
     Actor,
     Critic,
@@ -22,24 +25,6 @@ from superstar.control.networks import (
     uniform,
 )
 from superstar.errors import InputError
-
-
-class Signpost(gymnasium.Env):
-    """One step: the action must be the hot coordinate of the observation."""
-
-    def __init__(self) -> None:
-        self.observation_space = spaces.Box(0, 1, (3,), dtype=np.float32)
-        self.action_space = spaces.Discrete(3)
-        self.wanted = 0
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        self.wanted = int(self.np_random.integers(3))
-        return np.eye(3, dtype=np.float32)[self.wanted], {}
-
-    def step(self, action):
-        reward = -80.0 if action == self.wanted else -120.0
-        return np.zeros(3, dtype=np.float32), reward, True, False, {}
 
 
 def same(first: torch.nn.Module, second: torch.nn.Module) -> bool:
@@ -66,7 +51,7 @@ def test_probabilities_are_the_softmax_of_the_logits():
     state = np.array([1.0, 0.4, 3.0], dtype=np.float32)
     probabilities = actor.probabilities(state)
     assert probabilities.sum() == pytest.approx(1)
-    assert_allclose(probabilities, torch.softmax(actor(torch.tensor(state)), 0).detach(), rtol=1e-6)
+    assert_allclose(probabilities, torch.softmax(actor(torch.tensor(state)), 0).detach(), rtol=1e-5)
     rng = np.random.default_rng(0)
     drawn = [sampled(actor)(state, rng) for _ in range(4000)]
     assert_allclose(np.bincount(drawn, minlength=4) / 4000, probabilities, atol=0.03)
@@ -78,11 +63,6 @@ def test_baseline_policies():
     drawn = np.bincount([uniform(4)(state, rng) for _ in range(2000)], minlength=4)
     assert drawn.min() > 420
     assert {always(2)(state, rng) for _ in range(10)} == {2}
-
-
-def test_returns_are_discounted_sums():
-    assert _returns([-1.0, -2.0, -4.0], 0.5) == [-3.0, -4.0, -4.0]
-    assert _returns([-1.0, -2.0], 0.0) == [-1.0, -2.0]
 
 
 def test_it_learns_which_action_a_state_wants():
@@ -125,16 +105,20 @@ def test_reward_scale_changes_the_critics_units_not_the_curves():
         assert torch.allclose(a, b, atol=1e-5)
 
 
-def test_curves_tell_the_story_of_each_episode(world: World):
-    actions = ("nop", "wavelet_bayes", "clahe_2_1")
-    env = ShiftEnv(
+def two_batches(**changes) -> ShiftEnv:
+    settings = {"ssim_weight": 20.0, "ssim_threshold": 0.994}
+    return ShiftEnv(
         [level(0.8), level(0.6)],
         torch.zeros(1, 1),
         hundredfold,
-        actions=actions,
-        ssim_weight=20,
-        ssim_threshold=0.994,
+        actions=("nop", "wavelet_bayes", "clahe_2_1"),
+        **(settings | changes),
     )
+
+
+def test_curves_tell_the_story_of_each_episode(world: World):
+    actions = ("nop", "wavelet_bayes", "clahe_2_1")
+    env = two_batches()
     curves = train_actor_critic(env, episodes=30, seed=1, progress=False).curves
     assert list(curves["episode"]) == list(range(30))
     assert (curves[list(actions)].sum(axis=1) == curves["length"]).all()
@@ -147,6 +131,98 @@ def test_curves_tell_the_story_of_each_episode(world: World):
     alone = curves[(curves["length"] == 1) & ended]
     assert len(alone) > 0
     assert (alone["reward"] == alone["return"]).all()
+    # The reward is minus the distance reached, and a similarity term that only lowers it.
+    assert (curves["reward"] <= -curves["distance"]).all()
+    assert set((curves["distance"] / curves["distance_ratio"]).round(3)) == {80, 60}
+
+
+def test_the_curve_of_rewards_averages_over_two_hundred_episodes():
+    curves = train_actor_critic(Signpost(), episodes=230, progress=False).curves
+    reward = curves["reward"].to_numpy()
+    for last in (0, 99, 199, 229):
+        window = reward[max(0, last - 199) : last + 1]
+        assert curves["reward_window"][last] == pytest.approx(window.mean(), rel=1e-9)
+    assert curves["distance"].isna().all()
+    assert curves["distinct_steps"].isna().all()
+
+
+def killed_at(env: ShiftEnv | Signpost, episode: int):
+    """The environment, which ends the process at the start of an episode."""
+    reset, left = env.reset, [episode + 1]  # the seed's reset comes first
+
+    def until(**arguments):
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        left[0] -= 1
+        return reset(**arguments)
+
+    env.reset = until
+    return env
+
+
+@pytest.mark.parametrize("episode", [3, 10, 14, 19])
+@pytest.mark.parametrize("make", [Signpost, two_batches])
+def test_a_killed_training_goes_on_to_the_same_end(
+    world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture, make, episode: int
+):
+    def train(env, checkpoint=None):
+        return train_actor_critic(
+            env,
+            episodes=20,
+            seed=7,
+            checkpoint=checkpoint,
+            checkpoint_episodes=5,
+            progress=False,
+        )
+
+    straight = train(make())
+    checkpoint = Checkpoint(tmp_path / "policy.safetensors")
+    with pytest.raises(KeyboardInterrupt):
+        train(killed_at(make(), episode), checkpoint)
+    assert checkpoint.path.is_file() == (episode >= 5)
+    with caplog.at_level(logging.INFO, "superstar"):
+        resumed = train(make(), checkpoint)
+    assert same(straight.actor, resumed.actor)
+    assert same(straight.critic, resumed.critic)
+    pd.testing.assert_frame_equal(straight.curves, resumed.curves, check_exact=True)
+    told = f"policy training goes on from episode {episode // 5 * 5}" in caplog.messages
+    assert told == (episode >= 5)
+
+
+def test_a_finished_training_is_not_repeated(world: World, tmp_path: Path):
+    checkpoint = Checkpoint(tmp_path / "policy.safetensors")
+    arguments = {"episodes": 7, "checkpoint": checkpoint, "progress": False}
+    first = train_actor_critic(two_batches(), **arguments)
+    env = two_batches()
+    again = train_actor_critic(env, **arguments)
+    assert env.steps == 0
+    assert same(first.actor, again.actor)
+    pd.testing.assert_frame_equal(first.curves, again.curves, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"episodes": 9},
+        {"learning_rate": 2e-4},
+        {"discount": 0.8},
+        {"exploration_base": 0.8},
+        {"exploration_decay": 0.08},
+        {"exploration_floor": 0.2},
+        {"reward_scale": 0.02},
+        {"seed": 1},
+    ],
+)
+def test_a_checkpoint_of_other_arguments_is_replaced(tmp_path: Path, change):
+    given = {"episodes": 8, "progress": False}
+    plain = train_actor_critic(Signpost(), **(given | change))
+    checkpoint = Checkpoint(tmp_path / "policy.safetensors")
+    train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
+    before = checkpoint.path.read_bytes()
+    other = train_actor_critic(Signpost(), **(given | change), checkpoint=checkpoint)
+    assert same(plain.actor, other.actor)
+    pd.testing.assert_frame_equal(plain.curves, other.curves, check_exact=True)
+    assert checkpoint.path.read_bytes() != before
 
 
 def test_exploration_stops_at_its_floor():
@@ -180,9 +256,13 @@ def test_evaluation_beside_policies_that_learned_nothing(world: World):
     idle = table[table["policy"] == "nop"].set_index("batch")
     assert idle.loc[0, "return"] == pytest.approx(-80 * (1 - 0.9**5) / 0.1, rel=1e-6)
     assert (idle["distance_ratio"] == 1).all()
-    pd.testing.assert_frame_equal(table, evaluate_policy(env, actor, [0, 2], seed=5))
+    for together in (1, 2):
+        again = evaluate_policy(env, actor, [0, 2], seed=5, together=together)
+        pd.testing.assert_frame_equal(table, again)
     with pytest.raises(InputError, match="actor has 2"):
         evaluate_policy(env, Actor(2), [0])
+    with pytest.raises(InputError, match="together"):
+        evaluate_policy(env, actor, [0], together=0)
 
 
 def test_an_actor_survives_the_disk(tmp_path):
@@ -226,6 +306,7 @@ def test_files_that_are_no_actor_are_refused(tmp_path):
     ("changes", "message"),
     [
         ({"episodes": 0}, "episodes"),
+        ({"checkpoint_episodes": 0}, "checkpoint"),
         ({"discount": 1.5}, "discount"),
         ({"learning_rate": 0.0}, "learning rate"),
         ({"reward_scale": 0.0}, "reward scale"),

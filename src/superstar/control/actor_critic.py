@@ -1,7 +1,8 @@
 """Advantage actor-critic: how the policy is learned (paper, appendix E, "Policy Network")."""
 
+import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,14 +10,14 @@ import gymnasium
 import numpy as np
 import pandas as pd
 import torch
-from gymnasium import spaces
 from numpy.typing import NDArray
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
+from superstar.control.checkpoint import Checkpoint, TrainingState
+from superstar.control.env import ShiftEnv
 from superstar.control.networks import (
-    N_FEATURES,
     Actor,
     Critic,
     Policy,
@@ -25,9 +26,21 @@ from superstar.control.networks import (
     sampled,
     uniform,
 )
+from superstar.control.rollouts import (
+    Episode,
+    action_names,
+    discounted_returns,
+    play,
+    rollouts,
+)
 from superstar.errors import InputError
 from superstar.images import stream
 from superstar.training import global_seed
+
+REWARD_WINDOW = 200
+"""Episodes that the curve of rewards averages over (paper, appendix E, training curves)."""
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -37,31 +50,19 @@ class TrainingResult:
     Attributes:
         actor: the policy network.
         critic: the value network; its values are of returns times `reward_scale`.
-        curves: one row an episode: `episode`, `reward` (of the last step), `return` (discounted),
-            `length`, `distance_ratio` (final to initial distance; NaN where the environment does
-            not say), `entropy` (nats, mean over the steps, of the policy), `exploration` (the
-            probability of a uniform action), one column an action with how often it was taken,
-            `distinct_steps` (computed by the environment so far; NaN where it does not say).
+        curves: one row an episode: `episode`, `reward` (at termination: of the last step),
+            `return` (discounted), `length`, `distance` (reached at last), `distance_ratio` (that,
+            as a share of the initial distance), `entropy` (nats, mean over the steps, of the
+            policy), `exploration` (the probability of a uniform action), one column an action with
+            how often it was taken, `distinct_steps` (different steps that training has seen so
+            far, by batch and corrections: so many the environment had to compute), `reward_window`
+            (mean of `reward` over the last 200 episodes). What the environment does not say is
+            NaN.
     """
 
     actor: Actor
     critic: Critic
     curves: pd.DataFrame
-
-
-@dataclass
-class _Episode:
-    states: list[NDArray[np.float32]]
-    actions: list[int]
-    rewards: list[float]
-    info: dict[str, Any]
-
-    @property
-    def distance_ratio(self) -> float:
-        if "distance" not in self.info or "initial_distance" not in self.info:
-            return float("nan")
-        initial = self.info["initial_distance"]
-        return self.info["distance"] / initial if initial > 0 else 1.0
 
 
 def train_actor_critic(
@@ -75,6 +76,8 @@ def train_actor_critic(
     exploration_floor: float = 0.1,
     reward_scale: float = 0.01,
     seed: int = 0,
+    checkpoint: Checkpoint | None = None,
+    checkpoint_episodes: int = 100,
     progress: bool = True,
 ) -> TrainingResult:
     """Learn a policy with Monte Carlo advantage actor-critic, an update each episode.
@@ -84,7 +87,8 @@ def train_actor_critic(
     (appendix E), but for `reward_scale`.
 
     Args:
-        env: observations float32 (3,), a `Discrete` action space starting at 0.
+        env: observations float32 (3,), a `Discrete` action space starting at 0; what chance it
+            has must come from its `np_random`.
         episodes: how many, at least 1.
         learning_rate: Adam's, of both networks.
         discount: γ of the returns, in [0, 1].
@@ -96,6 +100,11 @@ def train_actor_critic(
             and until then every advantage is negative; near 1 it follows. The actor's
             gradient is scaled alike, which Adam undoes.
         seed: of initial weights, exploration, sampling and the environment.
+        checkpoint: where to keep how far training has come. What an earlier call with the same
+            arguments left there is gone on from, to the same result as without a break; what the
+            environment knew then, it computes again. Anything else there is replaced.
+        checkpoint_episodes: how many episodes go by from one checkpoint to the next, at least 1;
+            there is one after the last episode too.
         progress: show a progress bar.
 
     Returns:
@@ -104,29 +113,34 @@ def train_actor_critic(
     Raises:
         InputError: an argument outside its range or another kind of environment.
     """
-    if episodes < 1:
-        raise InputError(f"the number of episodes must be at least 1, not {episodes}")
-    if not 0 <= discount <= 1:
-        raise InputError(f"the discount must lie in [0, 1], not {discount}")
-    if not learning_rate > 0 or not reward_scale > 0:
+    check_training(episodes, learning_rate, discount, reward_scale)
+    if checkpoint_episodes < 1:
         raise InputError(
-            f"learning rate and reward scale must exceed 0, not {learning_rate} and {reward_scale}"
+            f"from checkpoint to checkpoint it is at least 1 episode, not {checkpoint_episodes}"
         )
     if not (0 < exploration_base <= 1 and exploration_decay >= 0 and 0 <= exploration_floor <= 1):
         raise InputError(
             "exploration needs a base in (0, 1], a decay of at least 0 and a floor in [0, 1], not "
             f"{exploration_base}, {exploration_decay}, {exploration_floor}"
         )
-    names = _action_names(env)
-    actor, critic = _initial_networks(len(names), seed)
-    actor_optimizer = torch.optim.Adam(actor.parameters(), lr=learning_rate)
-    critic_optimizer = torch.optim.Adam(critic.parameters(), lr=learning_rate)
-    policy = sampled(actor)
-    rng = stream(seed, "actor_critic")
-    env.reset(seed=seed)
+    names = action_names(env)
+    settings = {
+        "actions": names,
+        "episodes": episodes,
+        "learning_rate": learning_rate,
+        "discount": discount,
+        "exploration": [exploration_base, exploration_decay, exploration_floor],
+        "reward_scale": reward_scale,
+        "seed": seed,
+    }
+    learner = _Learner(env, names, learning_rate, seed)
+    saved = None if checkpoint is None else checkpoint.load(settings)
+    if saved is not None:
+        learner.restore(saved)
+        logger.info("policy training goes on from episode %d", learner.episode)
 
-    rows = []
-    for episode in _track(range(episodes), progress):
+    policy = sampled(learner.actor)
+    for episode in _track(range(learner.episode, episodes), progress):
         exploration = max(
             exploration_floor, exploration_base ** (exploration_decay * (episode + 1))
         )
@@ -136,52 +150,171 @@ def train_actor_critic(
         ) -> int:
             return int(rng.integers(len(names))) if rng.random() < rate else policy(state, rng)
 
-        history = _play(env, explore, rng)
-        returns = _returns(history.rewards, discount)
+        learner.learn(play(env, explore, learner.rng), discount, reward_scale, exploration)
+        due = (episode + 1) % checkpoint_episodes == 0 or episode + 1 == episodes
+        if checkpoint is not None and due:
+            checkpoint.save(settings, learner.state())
+    return TrainingResult(learner.actor.eval(), learner.critic.eval(), learner.curves())
+
+
+def check_training(
+    episodes: int, learning_rate: float, discount: float, reward_scale: float
+) -> None:
+    """Refuse arguments that no actor-critic can train with.
+
+    Raises:
+        InputError: an argument outside its range.
+    """
+    if episodes < 1:
+        raise InputError(f"the number of episodes must be at least 1, not {episodes}")
+    if not 0 <= discount <= 1:
+        raise InputError(f"the discount must lie in [0, 1], not {discount}")
+    if not learning_rate > 0 or not reward_scale > 0:
+        raise InputError(
+            f"learning rate and reward scale must exceed 0, not {learning_rate} and {reward_scale}"
+        )
+
+
+class _Learner:
+    """All that changes in the course of a training."""
+
+    def __init__(
+        self, env: gymnasium.Env, names: Sequence[str], learning_rate: float, seed: int
+    ) -> None:
+        with global_seed(seed):
+            self.actor, self.critic = Actor(len(names)), Critic()
+        self.actor_optimizer = torch.optim.Adam(self.actor.parameters(), lr=learning_rate)
+        self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=learning_rate)
+        self.rng = stream(seed, "actor_critic")
+        self._env = env
+        self._names = names
+        self._rows: list[dict[str, Any]] = []
+        self._known: set[tuple[int, tuple[str, ...]]] = set()
+        env.reset(seed=seed)
+
+    @property
+    def episode(self) -> int:
+        """The next one."""
+        return len(self._rows)
+
+    def learn(
+        self, played: Episode, discount: float, reward_scale: float, exploration: float
+    ) -> None:
+        """One gradient step of both networks on an episode, and its row of the curves."""
+        returns = discounted_returns(played.rewards, discount)
         with one_thread():
             entropy = _update(
-                actor,
-                critic,
-                actor_optimizer,
-                critic_optimizer,
-                states=torch.from_numpy(np.stack(history.states)),
-                actions=torch.tensor(history.actions),
+                self.actor,
+                self.critic,
+                self.actor_optimizer,
+                self.critic_optimizer,
+                states=torch.tensor(np.stack(played.states)),
+                actions=torch.tensor(played.actions),
                 returns=torch.tensor(returns, dtype=torch.float32) * reward_scale,
             )
-        counts = Counter(history.actions)
-        rows.append(
+        counts = Counter(played.actions)
+        self._rows.append(
             {
-                "episode": episode,
-                "reward": history.rewards[-1],
+                "episode": self.episode,
+                "reward": played.rewards[-1],
                 "return": returns[0],
-                "length": len(history.rewards),
-                "distance_ratio": history.distance_ratio,
+                "length": len(played.rewards),
+                "distance": played.distance,
+                "distance_ratio": played.distance_ratio,
                 "entropy": entropy,
                 "exploration": exploration,
-                **{name: counts[index] for index, name in enumerate(names)},
-                "distinct_steps": getattr(env.unwrapped, "distinct_steps", float("nan")),
+                **{name: counts[index] for index, name in enumerate(self._names)},
+                "distinct_steps": self._count(played.info),
             }
         )
-    return TrainingResult(actor.eval(), critic.eval(), pd.DataFrame(rows))
+
+    def _count(self, info: dict[str, Any]) -> float:
+        if "batch" not in info or "sequence" not in info:
+            return float("nan")
+        corrections = tuple(info["sequence"])
+        self._known |= {(info["batch"], corrections[: n + 1]) for n in range(len(corrections))}
+        return len(self._known)
+
+    def curves(self) -> pd.DataFrame:
+        """One row an episode."""
+        curves = pd.DataFrame(self._rows)
+        curves["reward_window"] = curves["reward"].rolling(REWARD_WINDOW, min_periods=1).mean()
+        return curves
+
+    def state(self) -> TrainingState:
+        """What `restore` needs."""
+        networks = {
+            f"{name}.{key}": tensor
+            for name, network in self._networks().items()
+            for key, tensor in network.state_dict().items()
+        }
+        moments = {
+            f"{name}.{index}.{key}": tensor
+            for name, optimizer in self._optimizers().items()
+            for index, moment in optimizer.state_dict()["state"].items()
+            for key, tensor in moment.items()
+        }
+        values = {
+            "rng": self.rng.bit_generator.state,
+            "environment": self._env.unwrapped.np_random.bit_generator.state,
+            "rows": self._rows,
+            "known": sorted(self._known),
+        }
+        return TrainingState(networks | moments, values)
+
+    def restore(self, saved: TrainingState) -> None:
+        """Become what was saved."""
+        for name, network in self._networks().items():
+            network.load_state_dict(_part(saved.tensors, name))
+        for name, optimizer in self._optimizers().items():
+            moments: dict[int, dict[str, Tensor]] = {}
+            for place, tensor in _part(saved.tensors, name).items():
+                index, _, key = place.partition(".")
+                moments.setdefault(int(index), {})[key] = tensor
+            optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
+        self.rng.bit_generator.state = saved.values["rng"]
+        self._env.unwrapped.np_random.bit_generator.state = saved.values["environment"]
+        self._rows = list(saved.values["rows"])
+        self._known = {(batch, tuple(corrections)) for batch, corrections in saved.values["known"]}
+
+    def _networks(self) -> dict[str, nn.Module]:
+        return {"actor": self.actor, "critic": self.critic}
+
+    def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
+        return {
+            "actor_optimizer": self.actor_optimizer,
+            "critic_optimizer": self.critic_optimizer,
+        }
+
+
+def _part(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
+    """The tensors under a name, by the rest of theirs."""
+    return {
+        key.removeprefix(f"{name}."): tensor
+        for key, tensor in tensors.items()
+        if key.startswith(f"{name}.")
+    }
 
 
 def evaluate_policy(
-    env: gymnasium.Env,
+    env: ShiftEnv,
     actor: Actor,
     batches: Iterable[int],
     seed: int = 0,
     *,
     discount: float = 0.9,
+    together: int = 8,
 ) -> pd.DataFrame:
     """Play one episode a batch with the learned policy and with two that learned nothing.
 
     Args:
-        env: an environment that takes `reset(options={"batch": i})`, such as a `ShiftEnv` over
-            batches that training never saw.
+        env: an environment over batches that training never saw.
         actor: the policy network; its actions are sampled.
         batches: indices of the batches to start from.
         seed: of the sampling.
         discount: γ of the returns.
+        together: episodes played in step, at least 1, with one pass of the network for all of
+            them; no result depends on it. The environment keeps the images of each.
 
     Returns:
         One row a policy and batch: `policy` ("actor", "random" or, where the environment has
@@ -189,29 +322,38 @@ def evaluate_policy(
         initial), `sequence` (list of action names).
 
     Raises:
-        InputError: an actor with another number of actions, no such batch.
+        InputError: an actor with another number of actions, no such batch, `together` below 1.
     """
-    names = _action_names(env)
+    names = action_names(env)
     if actor.n_actions != len(names):
         raise InputError(f"the actor has {actor.n_actions} actions, the environment {len(names)}")
-    policies = {"actor": sampled(actor), "random": uniform(len(names))}
+    if together < 1:
+        raise InputError(f"together must be at least 1, not {together}")
+    policies: dict[str, Policy] = {"actor": sampled(actor), "random": uniform(len(names))}
     if "nop" in names:
         policies["nop"] = always(names.index("nop"))
+    wanted = list(batches)
     rows = []
-    for batch in batches:
-        for name, policy in policies.items():
-            rng = stream(seed, "evaluate_policy", name, batch)
-            history = _play(env, policy, rng, options={"batch": batch})
-            rows.append(
-                {
-                    "policy": name,
-                    "batch": batch,
-                    "return": _returns(history.rewards, discount)[0],
-                    "length": len(history.rewards),
-                    "distance_ratio": history.distance_ratio,
-                    "sequence": [names[action] for action in history.actions],
-                }
+    for start in range(0, len(wanted), together):
+        group = wanted[start : start + together]
+        played = {
+            name: rollouts(
+                env, policy, group, [stream(seed, "evaluate_policy", name, i) for i in group]
             )
+            for name, policy in policies.items()
+        }
+        rows += [
+            {
+                "policy": name,
+                "batch": batch,
+                "return": discounted_returns(played[name][place].rewards, discount)[0],
+                "length": len(played[name][place].rewards),
+                "distance_ratio": played[name][place].distance_ratio,
+                "sequence": [names[action] for action in played[name][place].actions],
+            }
+            for place, batch in enumerate(group)
+            for name in policies
+        ]
     return pd.DataFrame(rows)
 
 
@@ -246,52 +388,6 @@ def _update(
     value_loss.backward()
     critic_optimizer.step()
     return float(-(log_policy.exp() * log_policy).sum(dim=-1).mean().detach())
-
-
-def _play(
-    env: gymnasium.Env,
-    policy: Policy,
-    rng: np.random.Generator,
-    options: dict[str, Any] | None = None,
-) -> _Episode:
-    state, info = env.reset(options=options)
-    episode = _Episode([], [], [], info)
-    ended = False
-    while not ended:
-        action = policy(state, rng)
-        episode.states.append(state)
-        state, reward, terminated, truncated, episode.info = env.step(action)
-        episode.actions.append(action)
-        episode.rewards.append(float(reward))
-        ended = terminated or truncated
-    return episode
-
-
-def _returns(rewards: Sequence[float], discount: float) -> list[float]:
-    """Discounted sums of the rewards from each step to the last."""
-    returns = []
-    total = 0.0
-    for reward in reversed(rewards):
-        total = reward + discount * total
-        returns.append(total)
-    return returns[::-1]
-
-
-def _action_names(env: gymnasium.Env) -> tuple[str, ...]:
-    space = env.action_space
-    if not isinstance(space, spaces.Discrete) or space.start != 0:
-        raise InputError(f"the action space must be Discrete and start at 0, not {space}")
-    if env.observation_space.shape != (N_FEATURES,):
-        raise InputError(
-            f"observations must have shape ({N_FEATURES},), not {env.observation_space.shape}"
-        )
-    named = getattr(env.unwrapped, "actions", None)
-    return tuple(named) if named else tuple(f"action_{i}" for i in range(int(space.n)))
-
-
-def _initial_networks(n_actions: int, seed: int) -> tuple[Actor, Critic]:
-    with global_seed(seed):
-        return Actor(n_actions), Critic()
 
 
 def _track(episodes: range, show: bool) -> Iterator[int]:

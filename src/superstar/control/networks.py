@@ -63,12 +63,18 @@ class Actor(_Perceptron):
         return self.linear3.out_features
 
     @torch.no_grad()
-    def probabilities(self, state: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Probabilities of the actions, float64 (n_actions,) of sum 1, in a state (3,)."""
+    def probabilities(self, states: NDArray[np.float32]) -> NDArray[np.float64]:
+        """Probabilities of the actions, float64 (..., n_actions) of sum 1, in states (..., 3).
+
+        Computed in float64, so that a state alone and one of many get the same to some 1e-16.
+        """
         device = self.linear1.weight.device
         with one_thread():
-            logits = self(torch.as_tensor(state, dtype=torch.float32, device=device))
-        return torch.softmax(logits.double(), dim=-1).cpu().numpy()
+            hidden = torch.as_tensor(states, dtype=torch.float64, device=device)
+            for layer in (self.linear1, self.linear2):
+                hidden = functional.relu(_in_float64(layer, hidden))
+            logits = _in_float64(self.linear3, hidden)
+        return torch.softmax(logits, dim=-1).cpu().numpy()
 
 
 class Critic(_Perceptron):
@@ -82,13 +88,33 @@ class Critic(_Perceptron):
         return super().forward(states).squeeze(-1)
 
 
-def sampled(actor: Actor) -> Policy:
+class SampledPolicy:
+    """The policy that draws its action from the actor's probabilities.
+
+    Args:
+        actor: the policy network.
+    """
+
+    def __init__(self, actor: Actor) -> None:
+        self.actor = actor
+
+    def __call__(self, state: NDArray[np.float32], rng: np.random.Generator) -> int:
+        """The action in a state (3,)."""
+        return self.choose(state[None], [rng])[0]
+
+    def choose(
+        self, states: NDArray[np.float32], streams: Sequence[np.random.Generator]
+    ) -> list[int]:
+        """The actions in states (B, 3), each from a stream of its own: one pass of the network."""
+        return [
+            int(stream.choice(self.actor.n_actions, p=probabilities))
+            for probabilities, stream in zip(self.actor.probabilities(states), streams, strict=True)
+        ]
+
+
+def sampled(actor: Actor) -> SampledPolicy:
     """The policy that draws its action from the actor's probabilities."""
-
-    def act(state: NDArray[np.float32], rng: np.random.Generator) -> int:
-        return int(rng.choice(actor.n_actions, p=actor.probabilities(state)))
-
-    return act
+    return SampledPolicy(actor)
 
 
 def uniform(n_actions: int) -> Policy:
@@ -99,6 +125,10 @@ def uniform(n_actions: int) -> Policy:
 def always(action: int) -> Policy:
     """The policy that takes one action whatever it sees."""
     return lambda state, rng: action
+
+
+def _in_float64(layer: nn.Linear, inputs: Tensor) -> Tensor:
+    return functional.linear(inputs, layer.weight.double(), layer.bias.double())
 
 
 def save_actor(actor: Actor, path: str | PathLike[str], actions: Sequence[str]) -> None:

@@ -1,5 +1,6 @@
 """Kedro datasets of the project: what the catalog's `type` names."""
 
+from superstar.datasets.checkpoints import CheckpointDataset
 from superstar.datasets.corruption_arrays import CorruptionArrays, CorruptionArraysDataset
 from superstar.datasets.downloads import (
     ClassFoldersDataset,
@@ -17,6 +18,7 @@ from superstar.datasets.image_sets import SEVERITIES, ImageSetDataset, Partition
 from superstar.datasets.mnist import MnistDataset
 from superstar.datasets.models import (
     ActorDataset,
+    ActorsDataset,
     ClassifierDataset,
     CriticDataset,
     DenoiserDataset,
@@ -37,7 +39,9 @@ from superstar.datasets.tables import (
 __all__ = [
     "SEVERITIES",
     "ActorDataset",
+    "ActorsDataset",
     "CSVDataset",
+    "CheckpointDataset",
     "ClassFoldersDataset",
     "ClassifierDataset",
     "CorruptionArrays",

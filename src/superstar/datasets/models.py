@@ -58,6 +58,30 @@ class ActorDataset(FileDataset):
         return load_actor(self._filepath)
 
 
+class ActorsDataset(FileDataset):
+    """A folder of policy networks by name, each a file as of `ActorDataset`."""
+
+    def _write(self, data: dict[str, tuple[Any, tuple[str, ...]]]) -> None:
+        from superstar.control.networks import save_actor
+
+        self._filepath.mkdir(parents=True)
+        for name, (actor, actions) in data.items():
+            save_actor(actor, self._filepath / f"{name}.safetensors", actions)
+
+    def load(self) -> dict[str, tuple[nn.Module, tuple[str, ...]]]:
+        """The networks and the names of their actions, by name.
+
+        Raises:
+            InputError: no such folder, or a file in it that is not an actor.
+        """
+        from superstar.control.networks import load_actor
+
+        if not self._filepath.is_dir():
+            raise InputError(f"folder {self._filepath} does not exist")
+        files = sorted(self._filepath.glob("[!.]*.safetensors"))
+        return {file.stem: load_actor(file) for file in files}
+
+
 class CriticDataset(FileDataset):
     """The value network of training: safetensors."""
 

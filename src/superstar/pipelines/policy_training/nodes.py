@@ -12,6 +12,7 @@ from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
 from superstar.control import ShiftEnv, Supervisor
 from superstar.control.actor_critic import evaluate_policy, train_actor_critic
+from superstar.control.checkpoint import Checkpoint
 from superstar.control.networks import Actor
 from superstar.control.thresholds import calibrate_beta
 from superstar.images import ImageSet
@@ -67,8 +68,12 @@ def train_policy(
     surrogates: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
+    checkpoint: Checkpoint,
 ) -> tuple[tuple[Actor, tuple[str, ...]], nn.Module, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
-    """Actor, critic, training curves, and the policy's episodes on batches never trained on."""
+    """Actor, critic, training curves, and the policy's episodes on batches never trained on.
+
+    Training that was interrupted goes on from its checkpoint.
+    """
     given = PolicyTraining.model_validate(parameters)
     policy = SurrogateGeneration.model_validate(surrogates).policy
     environments = {
@@ -99,6 +104,8 @@ def train_policy(
         exploration_floor=given.exploration.floor,
         reward_scale=given.reward_scale,
         seed=seed,
+        checkpoint=checkpoint,
+        checkpoint_episodes=given.checkpoint_episodes,
     )
     logger.info(
         "%d steps of the environment, %d computed (%.0f%% remembered)",
@@ -110,14 +117,17 @@ def train_policy(
     indices = range(len(policy.names) * policy.held_out_batches)
     episodes = evaluate_policy(held_out, result.actor, indices, seed=seed, discount=given.discount)
     episodes["surrogate"] = [policy.names[i // policy.held_out_batches] for i in episodes["batch"]]
+    # Of the whole training, where `training` knows this process alone.
+    steps = int(result.curves["length"].sum())
+    distinct_steps = int(result.curves["distinct_steps"].iloc[-1])
     metrics = {
         f"policy.{column}.{name}": float(table[column].mean())
         for name, table in episodes.groupby("policy")
         for column in ("return", "distance_ratio")
     } | {
-        "policy.steps": float(training.steps),
-        "policy.distinct_steps": float(training.distinct_steps),
-        "policy.hit_rate": training.hit_rate,
+        "policy.steps": float(steps),
+        "policy.distinct_steps": float(distinct_steps),
+        "policy.hit_rate": 1 - distinct_steps / steps,
         **{f"threshold.{name}": value for name, value in thresholds.items()},
     }
     for environment in environments.values():

@@ -1,0 +1,96 @@
+"""How far a training has come, on disk, so that a killed one can go on from there."""
+
+import json
+import logging
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+FORMAT = "superstar-checkpoint"
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What a training must know to go on.
+
+    Attributes:
+        tensors: by name, on the processor.
+        values: whatever JSON can hold.
+    """
+
+    tensors: Mapping[str, Tensor]
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A safetensors file with the state of one training, the last one saved.
+
+    Attributes:
+        path: of the file, which need not exist.
+        made_from: what tells the training's data apart, such as a digest. TrainingState saved under
+            another one is never handed out.
+    """
+
+    path: Path
+    made_from: str = ""
+
+    def save(self, settings: Mapping[str, Any], state: TrainingState) -> None:
+        """Replace what was saved before; written beside and renamed, so that no kill harms it.
+
+        Args:
+            settings: what else the training depends on, as JSON can hold it.
+            state: of the training.
+        """
+        beside = self._beside
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        header = self._identity(settings) | {"values": json.dumps(state.values)}
+        save_file(
+            {name: tensor.contiguous() for name, tensor in state.tensors.items()},
+            beside,
+            metadata=header,
+        )
+        os.replace(beside, self.path)
+
+    def load(self, settings: Mapping[str, Any]) -> TrainingState | None:
+        """The state saved by a training from the same data with equal settings, if any.
+
+        A file that cannot be read counts as none, with a warning.
+        """
+        if not self.path.is_file():
+            return None
+        try:
+            with safe_open(self.path, framework="pt") as file:
+                header = file.metadata() or {}
+                if any(header.get(key) != own for key, own in self._identity(settings).items()):
+                    return None
+                # Copies, since what lies in the file is not aligned, and some sums depend on that.
+                tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+            return TrainingState(tensors, json.loads(header["values"]))
+        except (SafetensorError, OSError, KeyError, ValueError) as error:
+            logger.warning("%s is damaged and will be replaced (%s)", self.path, error)
+            return None
+
+    def remove(self) -> None:
+        """Forget the state."""
+        self.path.unlink(missing_ok=True)
+        self._beside.unlink(missing_ok=True)
+
+    @property
+    def _beside(self) -> Path:
+        return self.path.with_name(f".part-{self.path.name}")
+
+    def _identity(self, settings: Mapping[str, Any]) -> dict[str, str]:
+        return {
+            "format": FORMAT,
+            "made_from": self.made_from,
+            "settings": json.dumps(dict(settings), sort_keys=True),
+        }

@@ -1,0 +1,151 @@
+"""Which run goes on from a checkpoint, through Kedro and the hooks of a run."""
+
+import logging
+
+import gymnasium
+import numpy as np
+import pandas as pd
+import pytest
+from gymnasium import spaces
+from kedro.framework.hooks.manager import _create_hook_manager
+from kedro.io import DataCatalog, DatasetError, MemoryDataset
+from kedro.pipeline import Pipeline, node
+from kedro.runner import SequentialRunner
+
+from superstar import hooks
+from superstar.control.actor_critic import train_actor_critic
+from superstar.datasets import CheckpointDataset, CSVDataset
+
+RESUME = {"only_missing_outputs": True}
+
+
+class Guess(gymnasium.Env):
+    """One step, rewarded by chance."""
+
+    observation_space = spaces.Box(0, 1, (3,), dtype=np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.np_random.random(3, dtype=np.float32), {}
+
+    def step(self, action):
+        return np.zeros(3, dtype=np.float32), self.np_random.normal(), True, False, {}
+
+
+class Project:
+    """One node that trains for eight episodes with a checkpoint every two."""
+
+    def __init__(self, folder):
+        self.checkpoint = CheckpointDataset(filepath=str(folder / "policy_checkpoint.safetensors"))
+        self.curves, self.seeds = (
+            CSVDataset(filepath=str(folder / f"{name}.csv"), save_args={"index": False})
+            for name in ("curves", "seeds")
+        )
+        self.fail_at = None
+        self.started = []
+
+    def train(self, seed, checkpoint):
+        env = Guess()
+        reset, started = env.reset, []
+
+        def count(**arguments):
+            started.append(arguments)
+            if len(started) - 1 == self.fail_at:
+                raise KeyboardInterrupt
+            return reset(**arguments)
+
+        env.reset, self.started = count, started
+        # The seed of the training itself is fixed: only the fingerprint tells the runs apart.
+        curves = train_actor_critic(
+            env, episodes=8, checkpoint=checkpoint, checkpoint_episodes=2, progress=False
+        ).curves
+        return curves, pd.DataFrame({"seed": [seed]})
+
+    def run(self, seed=1, fail_at=None, **run_params):
+        self.fail_at = fail_at
+        pipeline = Pipeline(
+            [node(self.train, ["params:seed", "checkpoint"], ["curves", "seeds"], name="train")]
+        )
+        manager = _create_hook_manager()
+        manager.register(hooks.ProvenanceHook())
+        manager.register(hooks.InputHook())
+        catalog = DataCatalog(
+            {
+                "params:seed": MemoryDataset(seed),
+                "checkpoint": self.checkpoint,
+                "curves": self.curves,
+                "seeds": self.seeds,
+            }
+        )
+        manager.hook.before_pipeline_run(run_params=run_params, pipeline=pipeline, catalog=catalog)
+        SequentialRunner().run(pipeline, catalog, manager, **run_params)
+
+    @property
+    def episodes(self) -> int:
+        """Started by the last run."""
+        return len(self.started) - 1
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    monkeypatch.setattr(hooks, "pipelines", {"__default__": Pipeline([])})
+    return Project(tmp_path)
+
+
+@pytest.fixture
+def interrupted(project):
+    with pytest.raises(KeyboardInterrupt):
+        project.run(fail_at=6)
+    assert project.checkpoint.exists()
+    assert not project.curves.exists()
+    return project
+
+
+def test_a_run_that_is_not_interrupted_leaves_no_checkpoint(project):
+    project.run()
+    assert project.episodes == 8
+    assert project.curves.exists()
+    assert not project.checkpoint.exists()
+
+
+def test_a_resumed_run_goes_on_from_the_checkpoint(interrupted, caplog):
+    with caplog.at_level(logging.INFO, "superstar"):
+        interrupted.run(**RESUME)
+    assert "policy training goes on from episode 4" in caplog.messages
+    assert interrupted.episodes == 4
+    resumed = interrupted.curves.load()
+    assert not interrupted.checkpoint.exists()
+    interrupted.run()
+    pd.testing.assert_frame_equal(interrupted.curves.load(), resumed, check_exact=True)
+
+
+def test_nothing_is_resumed_under_other_parameters(interrupted):
+    interrupted.run(seed=2, **RESUME)
+    assert interrupted.episodes == 8
+    assert not interrupted.checkpoint.exists()
+
+
+def test_a_plain_run_starts_afresh(interrupted):
+    interrupted.run()
+    assert interrupted.episodes == 8
+
+
+def test_a_run_that_ends_between_training_and_saving_trains_no_more(project, monkeypatch):
+    def full(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(project.seeds, "_write", full)
+        with pytest.raises(KeyboardInterrupt):
+            project.run()
+    assert project.curves.location.exists()
+    project.run(**RESUME)
+    assert project.episodes == 0
+    assert project.seeds.exists()
+    assert not project.checkpoint.exists()
+
+
+def test_kedro_does_not_write_checkpoints(project):
+    with pytest.raises(DatasetError, match="written by the node that reads it"):
+        project.checkpoint.save({})
