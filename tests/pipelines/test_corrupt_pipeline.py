@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import Project, make_project
+from projects import Project, make_project
 from superstar.corruptions import corrupt, frost_source
 from superstar.datasets import ClassFoldersDataset, DownloadedFoldersDataset
 from superstar.images import from_uint8, to_uint8
