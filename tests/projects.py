@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -47,6 +48,8 @@ class Project:
             env=self.environment,
             stderr=subprocess.PIPE,
             text=True,
+            # A process started in the background of a script ignores Ctrl-C, and its children too.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         assert process.stderr is not None
         assert any(text in line for line in process.stderr)
