@@ -1,73 +1,11 @@
 """A copy of the project, run once in the `test` environment, for the tests that look at a run."""
 
-import os
 import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-
-
-@dataclass(frozen=True)
-class Project:
-    """A Kedro project of its own: the real configuration, no data, its own MLflow store."""
-
-    root: Path
-
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "superstar", *arguments]
-
-    @property
-    def environment(self) -> dict[str, str]:
-        hidden = {"MLFLOW_TRACKING_URI", "KEDRO_ENV", "COLUMNS"}
-        return {name: value for name, value in os.environ.items() if name not in hidden}
-
-    def kedro(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments),
-            cwd=cwd or self.root,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
-
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """`kedro run` in environment test."""
-        return self.kedro("run", "--env", "test", *arguments)
-
-    def start_until(self, text: str, *arguments: str) -> subprocess.Popen[str]:
-        """A run in environment test that has just logged `text`, and goes on."""
-        process = subprocess.Popen(
-            self.command("run", "--env", "test", *arguments),
-            cwd=self.root,
-            env=self.environment,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert process.stderr is not None
-        assert any(text in line for line in process.stderr)
-        return process
-
-    def data(self, relative: str) -> Path:
-        """A file or folder of the run: `<layer>/<name>`."""
-        layer, _, name = relative.partition("/")
-        return self.root / "data" / layer / "test" / name
-
-    def table(self) -> bytes:
-        return self.data("08_reporting/main_table.csv").read_bytes()
-
-
-def make_project(root: Path) -> Project:
-    shutil.copytree(ROOT / "conf", root / "conf")
-    shutil.copy(ROOT / "pyproject.toml", root)
-    (root / "src").mkdir()
-    return Project(root)
+from projects import Project, make_project
 
 
 @pytest.fixture(scope="session")

@@ -107,17 +107,8 @@ def test_a_run_tells_likeness_from_unlikeness(tmp_path: Path) -> None:
     (package / "__init__.py").write_text(STAND_IN)
     output, sheet = tmp_path / "docs" / "page.md", tmp_path / "docs" / "sheet.jpg"
     command = [sys.executable, "-m", "benchmarks.corruptions", "--count", "2", "--draws", "2"]
-    command += [
-        "--sheet",
-        str(sheet),
-        "--whole",
-        "3",
-        "--only",
-        "contrast",
-        "gaussian_noise",
-        "--output",
-        str(output),
-    ]
+    command += ["--sheet", str(sheet), "--whole", "3", "--only", "contrast", "gaussian_noise"]
+    command += ["--output", str(output)]
     path = {"PYTHONPATH": str(tmp_path), "PATH": ""}
     outcome = subprocess.run(
         command, cwd=ROOT, env=path, capture_output=True, text=True, check=False

@@ -72,3 +72,10 @@ def test_equal_content_made_again_keeps_what_was_made_from_it(stamps):
     made = node_fingerprint(MAKE, PARAMETERS | {"params:make": {"size": 4}}, {})
     again = stamps | {n: Stamp(made, stamps[n].content) for n in ("made", "table")}
     assert outdated(CHAIN, PARAMETERS | {"params:make": {"size": 4}}, again) == set()
+
+
+def test_a_raw_input_that_changed_makes_what_was_made_of_it_outdated():
+    read = Node("read", ["photos"], ["made"])
+    stamps = {"made": Stamp(node_fingerprint(read, {}, {"photos": "these"}), "content")}
+    assert outdated([read], {}, stamps, {"photos": "these"}) == set()
+    assert outdated([read], {}, stamps, {"photos": "others"}) == {"made"}

@@ -16,6 +16,7 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from superstar.control.checkpoint import Checkpoint
+from superstar.datasets.downloads import ClassFoldersDataset
 from superstar.datasets.whole import Whole
 from superstar.errors import InputError
 from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
@@ -78,7 +79,13 @@ class ProvenanceHook:
         parameters = {n: catalog.load(n) for node in nodes for n in node.inputs if is_parameter(n)}
         names = {name for node in nodes for name in node.outputs}
         self._resuming = bool(run_params.get("only_missing_outputs"))
-        stale = outdated(nodes, parameters, self._stamps(names, thorough=self._resuming))
+        read = {name for node in nodes for name in node.inputs} - names
+        stale = outdated(
+            nodes,
+            parameters,
+            self._stamps(names, thorough=self._resuming),
+            self._identities(read),
+        )
         if self._resuming:
             for _, dataset in self._artifacts(stale & pipeline.all_outputs()):
                 dataset.invalidate()
@@ -89,6 +96,7 @@ class ProvenanceHook:
     def before_node_run(self, node: Node, inputs: dict[str, Any]) -> dict[str, Any]:
         """Take the fingerprint while the inputs are what the node reads; checkpoints learn it."""
         contents = {name: stamp.content for name, stamp in self._stamps(node.inputs).items()}
+        contents |= self._identities(node.inputs)
         made_from = self._made[node.name] = node_fingerprint(node, inputs, contents)
         self._unsaved = set(node.outputs)
         self._checkpoints = {
@@ -124,6 +132,11 @@ class ProvenanceHook:
             dataset = None if is_parameter(name) else self._catalog.get(name)
             if isinstance(dataset, Whole):
                 yield name, dataset
+
+    def _identities(self, names: Iterable[str]) -> dict[str, str]:
+        """What those raw inputs hold that can tell."""
+        datasets = {n: self._catalog.get(n) for n in sorted(names) if not is_parameter(n)}
+        return {n: d.identity() for n, d in datasets.items() if isinstance(d, ClassFoldersDataset)}
 
     def _stamps(self, names: Iterable[str], thorough: bool = False) -> dict[str, Stamp]:
         return {

@@ -62,7 +62,7 @@ def check_values(images: Tensor, name: str = "images") -> None:
         bad = (~torch.isfinite(images)).flatten(1).any(1).nonzero().flatten().tolist()
         raise InputError(f"{name} holds NaN or infinite values, first in image {bad[0]}")
     if low < 0 or high > 1:
-        raise InputError(f"{name} must lie in [0, 1], but runs from {low:.4g} to {high:.4g}")
+        raise InputError(f"{name} must lie in [0, 1], but runs from {low:.7g} to {high:.7g}")
 
 
 def from_uint8(array: NDArray[np.uint8]) -> Tensor:

@@ -30,6 +30,9 @@ Interval = Annotated[tuple[Positive, Positive], Field(strict=False)]
 Strengths = Annotated[list[Annotated[float, Field(ge=0)]], Field(min_length=2)]
 Scale = Literal["imagenet", "cifar"]
 
+# Characters of a value that a message repeats.
+LONGEST_VALUE = 80
+
 
 class Section(BaseModel):
     """A group of parameters: nothing unknown, nothing missing, nothing converted silently."""
@@ -283,8 +286,12 @@ class Corrupt(Section):
         if self.output is None:
             return self
         output = Path(self.output).absolute()
-        if self.input is not None and Path(self.input).resolve().is_relative_to(output.resolve()):
-            raise InputError(f"output = {self.output!r} holds the input")
+        if self.input is not None:
+            source, target = Path(self.input).resolve(), output.resolve()
+            if source.is_relative_to(target) or target.is_relative_to(source):
+                raise InputError(
+                    f"output = {self.output!r} must not hold the input {self.input!r} or lie in it"
+                )
         marks = (f".{output.name}.stamp.json", f".part-{output.name}.made_from")
         if output.exists() and not any(output.with_name(mark).exists() for mark in marks):
             raise InputError(
@@ -469,7 +476,10 @@ def _first_line(error: ValidationError, values: dict[str, Any]) -> str:
     message = first["msg"].removeprefix("Value error, ")
     if not name:
         return message
-    return f"parameter {name} = {first['input']!r}: {message[:1].lower()}{message[1:]}"
+    given = f" = {first['input']!r}"
+    if len(given) > LONGEST_VALUE:
+        given = ""
+    return f"parameter {name}{given}: {message[:1].lower()}{message[1:]}"
 
 
 def _fields(path: list[str]) -> list[str]:

@@ -74,7 +74,10 @@ def _results_of(name: str, value: Any) -> Any:
 
 
 def outdated(
-    nodes: Iterable[NodeLike], parameters: Mapping[str, Any], stamps: Mapping[str, Stamp]
+    nodes: Iterable[NodeLike],
+    parameters: Mapping[str, Any],
+    stamps: Mapping[str, Stamp],
+    raw: Mapping[str, str] | None = None,
 ) -> set[str]:
     """The artifacts that are missing or that these parameters would not give.
 
@@ -82,9 +85,10 @@ def outdated(
         nodes: in an order in which they can run.
         parameters: values of all parameters that the nodes read.
         stamps: of the artifacts that are there, whole.
+        raw: digests of what else the nodes read, as far as it can tell.
     """
     stale: set[str] = set()
-    contents = {name: stamp.content for name, stamp in stamps.items()}
+    contents = {name: stamp.content for name, stamp in stamps.items()} | dict(raw or {})
     for node in nodes:
         made = node_fingerprint(node, parameters, contents)
         fed_by_stale = bool(stale & set(node.inputs))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from conftest import Project, make_project
+from projects import Project, make_project
 from superstar.corruptions import corrupt, frost_source
 from superstar.datasets import ClassFoldersDataset, DownloadedFoldersDataset
 from superstar.images import from_uint8, to_uint8
@@ -85,8 +85,9 @@ def test_frost_is_told_where_there_is_frost():
 def test_what_is_not_ours_is_not_overwritten(folder, tmp_path):
     with pytest.raises(ValueError, match="is there already and not a benchmark of ours"):
         Corrupt.model_validate(GIVEN | {"output": str(tmp_path)})
-    with pytest.raises(ValueError, match="holds the input"):
-        Corrupt.model_validate(GIVEN | {"input": str(folder), "output": str(folder.parent)})
+    for output in (folder, folder.parent, folder / "new"):
+        with pytest.raises(ValueError, match="must not hold the input"):
+            Corrupt.model_validate(GIVEN | {"input": str(folder), "output": str(output)})
     assert Corrupt.model_validate(GIVEN | {"output": str(tmp_path / "new")})
 
 
@@ -160,6 +161,25 @@ def test_a_file_that_is_no_image_is_named(project, folder, tmp_path):
     assert outcome.stderr.splitlines()[-1].startswith("error: ")
     assert "broken.jpg" in outcome.stderr.splitlines()[-1]
     assert not (tmp_path / "out").exists()
+
+
+def test_changed_images_are_not_mixed_with_what_was_made_of_the_old(project, folder, tmp_path):
+    images = tmp_path / "images"
+    shutil.copytree(folder, images)
+    (images / "dog" / "late.jpg").write_bytes(b"no image")
+    assert run(project, images, str(tmp_path / "out")).returncode == 1
+    assert (tmp_path / ".part-out").exists()
+    (images / "dog" / "late.jpg").unlink()
+    shutil.copy(images / "dog" / "photo 1.png", images / "cat" / "photo 9.png")
+    outcome = run(project, images, str(tmp_path / "out"))
+    assert outcome.returncode == 0, outcome.stderr
+    sets = DownloadedFoldersDataset(
+        folder=str(tmp_path / "out"), wnids=str(tmp_path / "out" / "classes.txt")
+    ).load()
+    assert len(sets.load("none", None)) == len(list(images.glob("*/*")))
+    assert {path.name for path in tmp_path.iterdir()} == {
+        *("images", "out", "out.json", ".out.stamp.json", ".out.json.stamp.json")
+    }
 
 
 def test_without_images_it_says_what_to_give(project, tmp_path):
