@@ -6,11 +6,8 @@ Sequences are looked through exhaustively up to a depth, and from there on along
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
 
-import numpy as np
-
 from superstar.control.algorithm import Brakes
 from superstar.control.env import ShiftEnv
-from superstar.control.networks import Policy
 from superstar.control.transitions import Prefix, Transitions
 from superstar.errors import InputError
 
@@ -54,9 +51,9 @@ def best_sequence(
     for name, value in (("exhaustive depth", exhaustive), ("width", width)):
         if value < 1:
             raise InputError(f"the {name} must be at least 1, not {value}")
-    first = transitions.outcome(batch).distance
+    first = transitions.distance_at(batch)
     scores: dict[Prefix, float] = {(): score(())}
-    frontier = [()] if _may_go_on(transitions, batch, (), brakes, first) else []
+    frontier: list[Prefix] = [()] if _may_go_on(transitions, batch, (), brakes, first) else []
     for depth in range(1, brakes.horizon + 1):
         reached = [
             longer for prefix in frontier for longer in _allowed(transitions, batch, prefix, brakes)
@@ -125,43 +122,25 @@ def play(env: ShiftEnv, batch: int, actions: Iterable[int], discount: float) -> 
     return total, ended
 
 
-def roll_out(
-    env: ShiftEnv, batch: int, policy: Policy, rng: np.random.Generator, discount: float
-) -> tuple[tuple[int, ...], float]:
-    """The actions that a policy takes from a batch, and their discounted return."""
-    state, _ = env.reset(options={"batch": batch})
-    path: list[int] = []
-    total, ended = 0.0, False
-    while not ended:
-        action = policy(state, rng)
-        state, reward, terminated, truncated, _ = env.step(action)
-        total += discount ** len(path) * reward
-        path.append(action)
-        ended = terminated or truncated
-    return tuple(path), total
-
-
 def _may_go_on(
     transitions: Transitions, batch: int, prefix: Prefix, brakes: Brakes, first: float
 ) -> bool:
     """Whether the brakes let a policy act after a prefix, `first` being the first distance."""
-    if brakes.alpha is None and brakes.tree is None:
-        return True
-    now = transitions.outcome(batch, prefix)
-    arrived = bool(prefix) and brakes.arrived(first, now.distance)
-    return not arrived and brakes.operable(now.state)
+    # Nothing is measured that no brake asks for.
+    braked = brakes.alpha is not None and bool(prefix)
+    if braked and brakes.arrived(first, transitions.distance_at(batch, prefix)):
+        return False
+    return brakes.tree is None or brakes.operable(transitions.state(batch, prefix))
 
 
 def _allowed(
     transitions: Transitions, batch: int, prefix: Prefix, brakes: Brakes
 ) -> Iterable[Prefix]:
-    now = transitions.outcome(batch, prefix)
     for action, name in enumerate(transitions.actions):
         if name == "nop":
             continue
         longer = (*prefix, action)
-        # Without beta nothing need be known of the images but what the score asks.
         if brakes.beta is None or brakes.progress(
-            now.distance, transitions.outcome(batch, longer).distance
+            transitions.distance_at(batch, prefix), transitions.distance_at(batch, longer)
         ):
             yield longer

@@ -69,9 +69,9 @@ class PrefixImages:
 class Transitions:
     """Outcomes of prefixes of actions on batches of images.
 
-    Actions are deterministic, so what was computed once for (batch, prefix) is never computed
-    again: outcomes are kept for good, images within `memory_limit`, rebuilt from the longest kept
-    prefix when they are needed.
+    Actions are deterministic, so what was measured once for (batch, prefix) is never measured
+    again. Images are kept within `memory_limit`, and made anew from the longest kept prefix when
+    they are needed.
 
     Args:
         batches: each float32 (N, 3, H, W) in [0, 1]. Any sequence will do, also one that loads a
@@ -111,14 +111,15 @@ class Transitions:
         check_actions(actions, denoiser)
         self.actions = tuple(actions)
         self.distance = Distance.of(distance)
-        self.computed = 0
-        """Outcomes of actions that had to be computed."""
         self._batches = batches
         self._reference = reference
         self._projection = projection
         self._denoiser = denoiser
         self._data_range = data_range
         self._outcomes: dict[tuple[int, Prefix], Outcome] = {}
+        self._states: dict[tuple[int, Prefix], NDArray[np.float32]] = {}
+        self._distances: dict[tuple[int, Prefix], float] = {}
+        self._seen: set[tuple[int, Prefix]] = set()
         self._images = PrefixImages(memory_limit)
         self._initial: tuple[int, Tensor] | None = None
 
@@ -126,10 +127,15 @@ class Transitions:
         """How many batches there are."""
         return len(self._batches)
 
+    @property
+    def computed(self) -> int:
+        """How many different prefixes' images had to be computed."""
+        return len(self._seen)
+
     def outcome(
         self, batch: int, prefix: Prefix = (), keep: Callable[[Outcome], bool] | None = None
     ) -> Outcome:
-        """What the actions of a prefix lead to.
+        """All that there is to know of where the actions of a prefix lead.
 
         Args:
             batch: index of a batch.
@@ -140,31 +146,53 @@ class Transitions:
         known = self._outcomes.get((batch, prefix))
         if known is not None:
             return known
-        initial = images = self._initial_images(batch)
-        if prefix:
-            self.computed += 1
-            images = self._apply(self.images(batch, prefix[:-1]), prefix[-1])
+        images = self._images_once(batch, prefix)
         similarity = None
         if self._data_range is not None:
+            initial = self._initial_images(batch)
             similarity = (
                 float(ssim(initial, images, data_range=self._data_range)) if prefix else 1.0
             )
         outcome = Outcome(
-            observe(images), self.distance(self._reference, self._projection(images)), similarity
+            self.state(batch, prefix, images), self.distance_at(batch, prefix, images), similarity
         )
         self._outcomes[batch, prefix] = outcome
         if prefix and (keep is None or keep(outcome)):
             self._images.put(batch, prefix, images)
         return outcome
 
+    def state(
+        self, batch: int, prefix: Prefix = (), images: Tensor | None = None
+    ) -> NDArray[np.float32]:
+        """The state alone, float32 (3,); `images` are those of the prefix, if at hand."""
+        if (batch, prefix) not in self._states:
+            self._states[batch, prefix] = observe(
+                self.images(batch, prefix) if images is None else images
+            )
+        return self._states[batch, prefix]
+
+    def distance_at(self, batch: int, prefix: Prefix = (), images: Tensor | None = None) -> float:
+        """The distance alone; `images` are those of the prefix, if at hand."""
+        if (batch, prefix) not in self._distances:
+            points = self._projection(self.images(batch, prefix) if images is None else images)
+            self._distances[batch, prefix] = self.distance(self._reference, points)
+        return self._distances[batch, prefix]
+
     def images(self, batch: int, prefix: Prefix = ()) -> Tensor:
         """The images after the actions of a prefix; the batch itself after none."""
+        images = self._images_once(batch, prefix)
+        if prefix:
+            self._images.put(batch, prefix, images)
+        return images
+
+    def _images_once(self, batch: int, prefix: Prefix) -> Tensor:
+        """The images after the actions of a prefix, those of shorter prefixes kept."""
         if not prefix:
             return self._initial_images(batch)
         images = self._images.get(batch, prefix)
         if images is None:
             images = self._apply(self.images(batch, prefix[:-1]), prefix[-1])
-            self._images.put(batch, prefix, images)
+            self._seen.add((batch, prefix))
         return images
 
     def release(self) -> None:

@@ -13,7 +13,7 @@ from superstar.classifiers import predict
 from superstar.control import Supervisor
 from superstar.control.algorithm import Brakes, run_algorithm
 from superstar.control.networks import Policy
-from superstar.control.oracle import best_sequence
+from superstar.control.oracle import Score, best_sequence
 from superstar.control.transitions import Prefix, Transitions
 from superstar.images import ImageSet, stream
 from superstar.pipelines.scoring import score_sequences
@@ -97,8 +97,7 @@ def compare(
         return 100 * float((said == labels).double().mean())
 
     def distance_gain(prefix: Prefix) -> float:
-        first = transitions.outcome(0).distance
-        return 1 - transitions.outcome(0, prefix).distance / first
+        return 1 - transitions.distance_at(0, prefix) / transitions.distance_at(0)
 
     brakes = {
         BRAKED: supervisor.brakes,
@@ -111,7 +110,7 @@ def compare(
                 draws = stream(search.seed, "oracle policy", controller, name, seed)
                 trace = run_algorithm(transitions, 0, policy, stops, draws)
                 found.append((controller, name, seed, trace.prefix))
-        scores = {BY_DISTANCE: distance_gain, BY_ACCURACY: accuracy}
+        scores: dict[str, Score] = {BY_DISTANCE: distance_gain, BY_ACCURACY: accuracy}
         known = [prefix for kind, _, _, prefix in found if kind == controller]
         # What one oracle comes across is open to the other.
         for _ in range(2):

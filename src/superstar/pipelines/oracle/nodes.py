@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from itertools import chain
 from typing import Any
 
@@ -12,10 +13,12 @@ from rich.progress import track
 from torch import Tensor, nn
 
 from superstar.control import ShiftEnv, Supervisor
+from superstar.control.a2c import train_a2c
 from superstar.control.actor_critic import train_actor_critic
 from superstar.control.networks import Actor, Policy, always, sampled, uniform
-from superstar.control.oracle import best_return, roll_out
+from superstar.control.oracle import best_return
 from superstar.control.rivals import EntropyRule, best_single_action, fit_entropy_rule
+from superstar.control.rollouts import discounted_returns, rollouts
 from superstar.control.transitions import Transitions
 from superstar.datasets import CorruptionArrays
 from superstar.images import ImageSet, stream
@@ -33,6 +36,7 @@ from superstar.pipelines.policy_training.nodes import split_batches
 
 Parts = dict[str, Callable[[], ImageSet]]
 Actors = dict[str, tuple[Actor, tuple[str, ...]]]
+A2C = "A2C of stable-baselines3"
 NOISE = "uniform_noise"
 
 
@@ -48,7 +52,8 @@ def train_rivals(
     """Learned policies of several seeds, simple rules, and everyone's return on held-out batches.
 
     All are chosen on the training batches of the policy's surrogates. The first seed is the run's
-    own, so that its policy is the supervisor's once more.
+    own, so that its policy is the supervisor's once more. A2C joins them where its package is
+    installed.
     """
     given, run = PolicyTraining.model_validate(training), Execution.model_validate(execution)
     wanted = Oracle.model_validate(parameters)
@@ -71,6 +76,15 @@ def train_rivals(
             seed=seed + number,
         )
         actors[f"{LEARNED}-{number}"] = (result.actor, supervisor.actions)
+        if find_spec("stable_baselines3") is not None:
+            outside = train_a2c(
+                environments["training"].view(),
+                episodes=given.episodes,
+                discount=given.discount,
+                reward_scale=given.reward_scale,
+                seed=seed + number,
+            )
+            actors[f"{A2C}-{number}"] = (outside, supervisor.actions)
     known = Transitions(
         images["training"],
         supervisor.validation_points,
@@ -246,21 +260,23 @@ def _returns(
 ) -> pd.DataFrame:
     """One row a held-out batch, policy and seed, and one a batch for the oracle of the return."""
     rows = []
-    for batch, surrogate in enumerate(surrogates):
-        paths = []
-        for name, seeds in policies.items():
-            for number, policy in enumerate(seeds):
-                rng = stream(seed, "rival returns", name, number, batch)
-                path, value = roll_out(env, batch, policy, rng, discount)
-                paths.append(path)
-                rows.append((surrogate, batch, name, number, value))
+    paths: dict[int, list[list[int]]] = {batch: [] for batch in range(len(surrogates))}
+    for name, seeds in policies.items():
+        for number, policy in enumerate(seeds):
+            streams = [stream(seed, "rival returns", name, number, batch) for batch in paths]
+            episodes = rollouts(env, policy, list(paths), streams)
+            for batch, episode in enumerate(episodes):
+                paths[batch].append(episode.actions)
+                value = discounted_returns(episode.rewards, discount)[0]
+                rows.append((surrogates[batch], batch, name, number, value))
+    for batch, known in paths.items():
         best = best_return(
             env,
             batch,
             discount=discount,
             exhaustive=wanted.exhaustive,
             width=wanted.width,
-            known=paths,
+            known=known,
         )
-        rows.append((surrogate, batch, ORACLE, 0, best))
+        rows.append((surrogates[batch], batch, ORACLE, 0, best))
     return pd.DataFrame(rows, columns=["surrogate", "batch", "policy", "seed", "return"])
