@@ -24,6 +24,8 @@ NOTES = {
     "six photographs as they are, and so do we; the peer draws from all six and enlarges them by a "
     "tenth, which smooths them.",
     "fog": "Each image draws clouds that cover it whole, so that few draws say little.",
+    "spatter": "Each image draws its drops, at severity 1 often hardly any, so that few draws say "
+    "little.",
 }
 
 
