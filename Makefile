@@ -39,7 +39,7 @@ results: ## show a run's results in the docs (BENCHMARK=photos)
 	cp data/08_reporting/$(BENCHMARK)/report.md docs/results/$(BENCHMARK).md
 	cp data/08_reporting/$(BENCHMARK)/main_table.csv docs/results/$(BENCHMARK).csv
 	mkdir -p docs/figures
-	cp data/08_reporting/$(BENCHMARK)/figures/example.png data/08_reporting/$(BENCHMARK)/figures/actions.png docs/figures/
+	cp $(addprefix data/08_reporting/$(BENCHMARK)/figures/,example.png actions.png inaction.png) docs/figures/
 
 study: $(READY) ## compare the projections and show that in the docs (two minutes)
 	$(KEDRO) run --pipelines projection_study $(if $(ENV),--env $(ENV)) $(ARGS)
