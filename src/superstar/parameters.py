@@ -331,6 +331,27 @@ class Oracle(Section):
     memory_limit_mb: Count
 
 
+class SensitivityGrid(Section):
+    """Pairs of alpha and beta: each value of one with each of the other."""
+
+    alpha: list[Fraction]
+    beta: list[Positive]
+
+
+class Sensitivity(Section):
+    """Values of each setting, looked at around the run's own."""
+
+    alpha: list[Fraction]
+    beta: list[Positive]
+    ssim_weight: list[Annotated[float, Field(ge=0)]]
+    ssim_threshold: list[Annotated[float, Field(ge=0, le=1)]]
+    batch_size: list[Annotated[int, Field(ge=2)]]
+    horizon: list[Count]
+    grid: SensitivityGrid
+    seeds: Count
+    trials: Count
+
+
 class PerturbationStrengths(Section):
     """Of each perturbation, from 0 (images as they are) upwards."""
 
@@ -391,6 +412,7 @@ class Parameters(Section):
     projection_study: ProjectionStudy
     corrupt: Corrupt
     oracle: Oracle
+    sensitivity: Sensitivity
 
     @model_validator(mode="after")
     def _fit_the_images(self) -> "Parameters":
@@ -419,6 +441,24 @@ class Parameters(Section):
                 f"surrogate_generation.policy.batch_size ({design}) and evaluation.batch_size "
                 f"({deployed}) must be equal: the distance falls as a batch grows"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _sweep_has_images(self) -> "Parameters":
+        policy = self.surrogate_generation.policy
+        most = policy.training_batches * policy.batch_size
+        design = self.data_preparation.validation // 2
+        for size in self.sensitivity.batch_size:
+            if size > most:
+                raise InputError(
+                    f"sensitivity.batch_size {size} exceeds the {most} training images that "
+                    "surrogate_generation.policy makes of each surrogate"
+                )
+            if size >= design:
+                raise InputError(
+                    f"sensitivity.batch_size {size} leaves none of the {design} validation images "
+                    "of a surrogate to score"
+                )
         return self
 
     @model_validator(mode="after")

@@ -18,7 +18,7 @@ PIPELINES = (
 )
 
 # Run only when named.
-BESIDE = ("corrupt", "oracle", "projection_study")
+BESIDE = ("corrupt", "oracle", "projection_study", "sensitivity")
 
 
 def register_pipelines() -> dict[str, Pipeline]:

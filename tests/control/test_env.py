@@ -320,6 +320,42 @@ def test_bad_calls_are_refused(world: World):
         env.step(5)
 
 
+def test_views_with_other_settings_are_as_environments_of_their_own(world: World):
+    changes = [
+        {"alpha": 0.96},
+        {"horizon": 2},
+        {"ssim_weight": 3.0},
+        {"ssim_threshold": 0.97},
+        {"regulariser": "monotone"},
+        {"alpha": 0.4, "horizon": 3, "ssim_weight": 0.0},
+    ]
+    base = toy_env()
+    known = play(base, BAYES, VISU, WORSE)
+    applied = len(world.applied)
+    for change in changes:
+        view, alone = base.view(**change), toy_env(**change)
+        for actions in ([BAYES], [BAYES, VISU]):
+            played = actions[:1] if change.get("alpha") == 0.96 else actions
+            del world.applied[applied:]
+            seen = play(view, *played)
+            assert len(world.applied) == applied  # all was known
+            assert seen == play(alone, *played)
+    del world.applied[applied:]
+    assert play(base, BAYES, VISU, WORSE) == known
+    # What ended an episode here goes on in a view where it does not.
+    assert play(base, CLAHE)[-1][2] is True
+    assert play(base.view(alpha=0.1), CLAHE, BAYES) == play(toy_env(alpha=0.1), CLAHE, BAYES)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"horizon": 0}, {"alpha": 0.0}, {"ssim_weight": -1.0}, {"ssim_threshold": 2.0}],
+)
+def test_a_view_refuses_what_the_environment_refuses(change):
+    with pytest.raises(InputError, match="must"):
+        toy_env().view(**change)
+
+
 def test_a_batch_that_is_none_of_images_is_named():
     env = partial(ShiftEnv, [torch.zeros(2, 3, 16, 16, dtype=torch.uint8)])(
         torch.zeros(1, 1), hundredfold, actions=("nop",), ssim_weight=1, ssim_threshold=0.5

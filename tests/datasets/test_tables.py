@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from superstar.datasets import CurvesDataset, FigureDataset, MetricsDataset, ParquetDataset
+from superstar.datasets import (
+    CurvesDataset,
+    FigureDataset,
+    MetricsDataset,
+    ParquetDataset,
+    SweepDataset,
+)
 
 
 @pytest.fixture
@@ -42,6 +48,49 @@ def test_curves_become_histories(tmp_path, run):
     pd.testing.assert_frame_equal(dataset.load(), curve)
     history = mlflow.MlflowClient().get_metric_history(run, "net.loss")
     assert [(point.step, point.value) for point in history] == [(1, 3.0), (2, 2.0), (3, 1.0)]
+
+
+def test_every_row_of_a_sweep_becomes_a_nested_run(tmp_path, run):
+    sweep = pd.DataFrame(
+        {
+            "point": ["own", "beta=0.9"],
+            "retrained": [False, True],
+            "beta": [0.97, 0.9],
+            "size": [250, 250],
+            "gain": [1.5, -0.5],
+            "spread": [math.nan, 0.25],
+        }
+    )
+    dataset = SweepDataset(
+        filepath=str(tmp_path / "sweep.parquet"),
+        name="point",
+        parameters=["retrained", "beta", "size"],
+    )
+    dataset.save(sweep)
+    pd.testing.assert_frame_equal(dataset.load(), sweep)
+    assert mlflow.active_run().info.run_id == run
+    client = mlflow.MlflowClient()
+    (experiment,) = [e for e in client.search_experiments() if e.name == "test"]
+    nested = {
+        child.info.run_name: child
+        for child in client.search_runs(
+            [experiment.experiment_id], f"tags.`mlflow.parentRunId` = '{run}'"
+        )
+    }
+    assert nested.keys() == {"own", "beta=0.9"}
+    assert nested["own"].data.params == {"retrained": "False", "beta": "0.97", "size": "250"}
+    assert nested["own"].data.metrics == {"gain": 1.5}
+    assert nested["beta=0.9"].data.metrics == {"gain": -0.5, "spread": 0.25}
+    assert all(child.info.status == "FINISHED" for child in nested.values())
+
+
+def test_a_sweep_needs_no_run(tmp_path):
+    sweep = pd.DataFrame({"point": ["own"], "beta": [0.9], "gain": [1.0]})
+    dataset = SweepDataset(
+        filepath=str(tmp_path / "sweep.parquet"), name="point", parameters=["beta"]
+    )
+    dataset.save(sweep)
+    pd.testing.assert_frame_equal(dataset.load(), sweep)
 
 
 def test_previews_hold_plain_values(tmp_path):

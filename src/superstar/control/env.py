@@ -86,19 +86,11 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         denoiser: Denoiser | None = None,
         memory_limit: int = 2**30,
     ) -> None:
-        if horizon < 1:
-            raise InputError(f"the horizon must be at least 1, not {horizon}")
-        if not 0 < alpha <= 1:
-            raise InputError(f"alpha must lie in (0, 1], not {alpha}")
-        if not 0 <= ssim_weight < inf:
-            raise InputError(f"the weight of SSIM must be at least 0, not {ssim_weight}")
         if not SMALLEST_DATA_RANGE <= data_range < inf:
             raise InputError(
                 f"data_range must be a number of at least {SMALLEST_DATA_RANGE:g}, not {data_range}"
             )
-        if not 0 <= ssim_threshold <= 1:
-            raise InputError(f"the threshold of SSIM must lie in [0, 1], not {ssim_threshold}")
-        check_regulariser(regulariser)
+        self._set(horizon, alpha, ssim_weight, ssim_threshold, regulariser)
         self._transitions = Transitions(
             batches,
             reference,
@@ -111,12 +103,7 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         )
         self.distance = self._transitions.distance
         self.actions = self._transitions.actions
-        self.horizon = horizon
-        self.alpha = alpha
-        self.ssim_weight = ssim_weight
-        self.ssim_threshold = ssim_threshold
         self.data_range = data_range
-        self.regulariser = regulariser
         self.observation_space = spaces.Box(STATE_LOW, STATE_HIGH, dtype=np.float32)
         self.action_space = spaces.Discrete(len(self.actions))
         self.steps = 0
@@ -136,14 +123,64 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """Share of the steps that were known already, in [0, 1]; 0 before the first step."""
         return 1 - self.distinct_steps / self.steps if self.steps else 0.0
 
-    def view(self) -> "ShiftEnv":
+    def view(
+        self,
+        *,
+        horizon: int | None = None,
+        alpha: float | None = None,
+        ssim_weight: float | None = None,
+        ssim_threshold: float | None = None,
+        regulariser: Regulariser | None = None,
+    ) -> "ShiftEnv":
         """Another environment on the same batches and the same memory, with episodes of its own.
 
-        Its random stream and its count of steps are its own too.
+        Its random stream and its count of steps are its own too. Distances, states and
+        similarities depend on none of the arguments, so what is known holds for every view.
+
+        Args:
+            horizon: as of the environment; None keeps its value, here and below.
+            alpha: as of the environment.
+            ssim_weight: as of the environment.
+            ssim_threshold: as of the environment.
+            regulariser: as of the environment.
+
+        Raises:
+            InputError: an argument outside its range, an unknown regulariser.
         """
         view = copy(self)
+        view._set(
+            self.horizon if horizon is None else horizon,
+            self.alpha if alpha is None else alpha,
+            self.ssim_weight if ssim_weight is None else ssim_weight,
+            self.ssim_threshold if ssim_threshold is None else ssim_threshold,
+            self.regulariser if regulariser is None else regulariser,
+        )
         view.steps, view._running, view._np_random = 0, False, None
         return view
+
+    def _set(
+        self,
+        horizon: int,
+        alpha: float,
+        ssim_weight: float,
+        ssim_threshold: float,
+        regulariser: Regulariser,
+    ) -> None:
+        """Take what ends an episode and what its rewards are, if it is in range."""
+        if horizon < 1:
+            raise InputError(f"the horizon must be at least 1, not {horizon}")
+        if not 0 < alpha <= 1:
+            raise InputError(f"alpha must lie in (0, 1], not {alpha}")
+        if not 0 <= ssim_weight < inf:
+            raise InputError(f"the weight of SSIM must be at least 0, not {ssim_weight}")
+        if not 0 <= ssim_threshold <= 1:
+            raise InputError(f"the threshold of SSIM must lie in [0, 1], not {ssim_threshold}")
+        check_regulariser(regulariser)
+        self.horizon = horizon
+        self.alpha = alpha
+        self.ssim_weight = ssim_weight
+        self.ssim_threshold = ssim_threshold
+        self.regulariser = regulariser
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -33,6 +33,7 @@ from superstar.datasets.tables import (
     JSONDataset,
     MetricsDataset,
     ParquetDataset,
+    SweepDataset,
     TextDataset,
 )
 
@@ -63,6 +64,7 @@ __all__ = [
     "PartitionedImageSets",
     "PointsDataset",
     "SupervisorDataset",
+    "SweepDataset",
     "TextDataset",
     "TreeDataset",
     "list_images",

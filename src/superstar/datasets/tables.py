@@ -97,6 +97,50 @@ class CurvesDataset(ParquetDataset):
             client.log_batch(run.info.run_id, metrics=points[start : start + 1000])
 
 
+class SweepDataset(ParquetDataset):
+    """A sweep: one row a point, in parquet.
+
+    Each row becomes a run of its own, nested in the MLflow run in progress, so that MLflow's
+    views compare them.
+
+    Args:
+        filepath: the file.
+        name: the column that names the runs.
+        parameters: the columns that become their parameters; all other numbers become metrics.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(
+        self,
+        *,
+        filepath: str,
+        name: str,
+        parameters: list[str],
+        metadata: dict[str, Any] | None = None,
+    ):
+        super().__init__(filepath=filepath, metadata=metadata)
+        self._name = name
+        self._parameters = parameters
+
+    def save(self, data: pd.DataFrame) -> None:
+        """Write the file, then log every row."""
+        super().save(data)
+        import mlflow
+
+        run = mlflow.active_run()
+        if run is None:
+            return
+        measures = data.select_dtypes("number").columns.difference(self._parameters)
+        for row in data.to_dict("records"):
+            with mlflow.start_run(
+                experiment_id=run.info.experiment_id, run_name=str(row[self._name]), nested=True
+            ):
+                mlflow.log_params({name: row[name] for name in self._parameters})
+                mlflow.log_metrics(
+                    {name: row[name] for name in measures if math.isfinite(row[name])}
+                )
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()

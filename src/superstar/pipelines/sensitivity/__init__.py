@@ -1,0 +1,5 @@
+"""Pipeline `sensitivity`."""
+
+from superstar.pipelines.sensitivity.pipeline import create_pipeline
+
+__all__ = ["create_pipeline"]

@@ -1,0 +1,141 @@
+"""Every point on one set of images: what is chosen, and what it does to accuracy."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from superstar.classifiers import predict
+from superstar.control import Supervisor
+from superstar.control.algorithm import Brakes, Trace, run_algorithm
+from superstar.control.networks import Policy
+from superstar.control.transitions import Prefix, Transitions
+from superstar.errors import InputError
+from superstar.images import ImageSet, stream
+from superstar.pipelines.sensitivity.points import Point
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """How a set is measured.
+
+    Attributes:
+        trials: most batches of a set that choose, each for itself.
+        memory_limit: bytes of images to keep.
+        network_batch: images that go through networks together.
+        device: where these compute.
+        seed: of the draws.
+    """
+
+    trials: int
+    memory_limit: int
+    network_batch: int
+    device: str
+    seed: int
+
+
+def measure_set(
+    keys: Mapping[str, Any],
+    images: ImageSet,
+    points: Sequence[Point],
+    policies: Mapping[str, Sequence[Policy]],
+    supervisor: Supervisor,
+    classifier: nn.Module,
+    how: Measuring,
+) -> list[dict[str, Any]]:
+    """Rows of one set: one a point, seed of the policy and trial.
+
+    In each trial a batch drawn from the set chooses by Algorithm 1; what the chosen sequence does
+    for accuracy is measured on the rest of the set. Batches of one size are the same for all
+    points, and so are the policies' random numbers. What a sequence does to the set is computed
+    once, whichever point chooses it.
+
+    Args:
+        keys: columns that name the set.
+        images: the set.
+        points: the settings.
+        policies: by `Point.policy`, one a seed.
+        supervisor: whose distance, actions and operability tree count.
+        classifier: whose accuracy counts.
+        how: how.
+
+    Returns:
+        Rows with `point`, `number` (of the policy's seed), `keys`, `trial`, `sequence` (list of
+        names), `stop_reason`, `distance_gain` (relative fall of the distance of the batch),
+        `accuracy_before` (percent, of the rest) and `accuracy_gain` (points, of the rest).
+
+    Raises:
+        InputError: the set is too small to leave a rest.
+    """
+    place = [str(value) for value in keys.values()]
+    order = stream(how.seed, "sensitivity", *place).permutation(len(images))
+    found: list[tuple[Point, int, int, Trace]] = []
+    for size in sorted({point.setting.batch_size for point in points}):
+        if size >= len(images):
+            raise InputError(
+                f"batches of {size} images leave none of a set of {len(images)} to score: lower "
+                "sensitivity.batch_size, or the run's own"
+            )
+        here = [point for point in points if point.setting.batch_size == size]
+        for trial in range(min(how.trials, len(images) // size)):
+            chosen = images.batch(order[trial * size : (trial + 1) * size])
+            transitions = _transitions(chosen, supervisor, how)
+            for point in here:
+                brakes = _brakes(point, supervisor)
+                for number, policy in enumerate(policies[point.policy]):
+                    draws = stream(how.seed, "sensitivity policy", *place, trial, number)
+                    trace = run_algorithm(transitions, 0, policy, brakes, draws)
+                    found.append((point, number, trial, trace))
+
+    whole = _transitions(images.batch(), supervisor, how)
+    labels = torch.from_numpy(np.array(images.labels))
+    # In this order the images after a shorter sequence are at hand for the longer ones.
+    prefixes = sorted({(), *(trace.prefix for *_, trace in found)})
+    hits = {
+        prefix: (
+            predict(classifier, whole.images(0, prefix), how.network_batch, how.device) == labels
+        ).numpy()
+        for prefix in prefixes
+    }
+
+    def accuracy(prefix: Prefix, size: int, trial: int) -> float:
+        rest = np.delete(order, slice(trial * size, (trial + 1) * size))
+        return 100 * float(hits[prefix][rest].mean())
+
+    rows = []
+    for point, number, trial, trace in found:
+        before = accuracy((), point.setting.batch_size, trial)
+        rows.append(
+            {
+                "point": point.name,
+                "number": number,
+                **keys,
+                "trial": trial,
+                "sequence": list(trace.sequence),
+                "stop_reason": trace.stop_reason,
+                "distance_gain": 1 - trace.distance_final / trace.distance_initial,
+                "accuracy_before": before,
+                "accuracy_gain": accuracy(trace.prefix, point.setting.batch_size, trial) - before,
+            }
+        )
+    return rows
+
+
+def _brakes(point: Point, supervisor: Supervisor) -> Brakes:
+    setting = point.setting
+    return Brakes(setting.alpha, setting.beta, supervisor.tree, setting.horizon)
+
+
+def _transitions(batch: Tensor, supervisor: Supervisor, how: Measuring) -> Transitions:
+    return Transitions(
+        [batch],
+        supervisor.validation_points,
+        supervisor.projection,
+        distance=supervisor.distance,
+        actions=supervisor.actions,
+        denoiser=supervisor.denoiser,
+        memory_limit=how.memory_limit,
+    )

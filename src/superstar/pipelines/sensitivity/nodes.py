@@ -1,0 +1,200 @@
+"""Points laid out, policies trained, every set measured, and what came out of it on one page."""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from itertools import chain
+from typing import Any
+
+import pandas as pd
+from joblib import Parallel, delayed, parallel_config
+from matplotlib.figure import Figure
+from rich.progress import track
+from torch import nn
+
+from superstar.control import Supervisor
+from superstar.control.networks import Actor, Policy, sampled
+from superstar.control.thresholds import calibrate_beta
+from superstar.images import ImageSet
+from superstar.parameters import Execution, PolicyTraining, Sensitivity, SurrogateGeneration
+from superstar.pipelines.policy_training.nodes import split_batches
+from superstar.pipelines.sensitivity import figures, report, summary
+from superstar.pipelines.sensitivity.measuring import Measuring, measure_set
+from superstar.pipelines.sensitivity.points import Point, Setting, from_table, lay_out, to_table
+from superstar.pipelines.sensitivity.training import environment, mean_return, train_group
+
+logger = logging.getLogger(__name__)
+
+Parts = dict[str, Callable[[], ImageSet]]
+Actors = dict[str, tuple[Actor, tuple[str, ...]]]
+
+
+def lay_out_points(
+    design: ImageSet,
+    supervisor: Supervisor,
+    training: dict[str, Any],
+    surrogates: dict[str, Any],
+    parameters: dict[str, Any],
+    execution: dict[str, Any],
+    seed: int,
+) -> pd.DataFrame:
+    """The settings to look at; at other batch sizes with a β calibrated anew, if the run's is."""
+    given, run = PolicyTraining.model_validate(training), Execution.model_validate(execution)
+    if supervisor.denoiser is not None:
+        supervisor.denoiser.to(run.device)
+
+    def beta_at(batch_size: int) -> float:
+        if given.beta != "calibrated":
+            return supervisor.beta
+        return calibrate_beta(
+            design.batch(),
+            supervisor.validation_points,
+            supervisor.projection,
+            batch_size=batch_size,
+            draws=given.beta_draws,
+            actions=supervisor.actions,
+            denoiser=supervisor.denoiser,
+            margin=given.beta_margin,
+            seed=seed,
+            distance=supervisor.distance,
+        ).beta
+
+    own = Setting(
+        alpha=supervisor.alpha,
+        beta=supervisor.beta,
+        ssim_weight=given.reward.ssim_weight,
+        ssim_threshold=given.reward.ssim_threshold,
+        batch_size=SurrogateGeneration.model_validate(surrogates).policy.batch_size,
+        horizon=supervisor.horizon,
+    )
+    return to_table(list(lay_out(own, Sensitivity.model_validate(parameters), beta_at)))
+
+
+def train_policies(
+    table: pd.DataFrame,
+    batches: Parts,
+    supervisor: Supervisor,
+    training: dict[str, Any],
+    surrogates: dict[str, Any],
+    parameters: dict[str, Any],
+    execution: dict[str, Any],
+    seed: int,
+) -> tuple[Actors, pd.DataFrame]:
+    """Policies of every retrained setting, several seeds each, and their returns.
+
+    All returns are of the run's own environment, on held-out batches of the run's own size, so
+    that they compare; a policy that was trained for another reward may well have a lower one.
+    """
+    given, run = PolicyTraining.model_validate(training), Execution.model_validate(execution)
+    wanted = Sensitivity.model_validate(parameters)
+    policy = SurrogateGeneration.model_validate(surrogates).policy
+    groups: dict[int, list[Point]] = {}
+    trained: set[str] = set()
+    for point in from_table(table):
+        if point.policy not in trained:
+            groups.setdefault(point.setting.batch_size, []).append(point)
+            trained.add(point.policy)
+    with parallel_config("loky", inner_max_num_threads=max(1, run.threads // run.workers)):
+        work = Parallel(n_jobs=run.workers, return_as="generator")(
+            delayed(train_group)(
+                group, batches, supervisor, given, policy, wanted.seeds, seed, run.device
+            )
+            for group in groups.values()
+        )
+        found = list(track(work, "policies", total=len(groups), transient=True))
+    actors = {name: actor for group in found for name, actor in group.items()}
+    held_out = split_batches(batches, "held_out", policy)
+    env = environment(held_out, supervisor, given, run.device)
+    returns = [
+        {
+            "policy": name.rpartition("-")[0],
+            "number": int(name.rpartition("-")[2]),
+            "return": mean_return(env, actor, len(held_out), given.discount, seed),
+        }
+        for name, actor in actors.items()
+    ]
+    env.close()
+    named = {name: (actor, supervisor.actions) for name, actor in actors.items()}
+    return named, pd.DataFrame(returns)
+
+
+def measure_points(
+    table: pd.DataFrame,
+    actors: Actors,
+    surrogates: Parts,
+    design: ImageSet,
+    supervisor: Supervisor,
+    classifier: nn.Module,
+    training: dict[str, Any],
+    parameters: dict[str, Any],
+    execution: dict[str, Any],
+    seed: int,
+) -> pd.DataFrame:
+    """Every point on the surrogates of validation images, and on these images themselves."""
+    run = Execution.model_validate(execution)
+    how = Measuring(
+        trials=Sensitivity.model_validate(parameters).trials,
+        memory_limit=PolicyTraining.model_validate(training).memory_limit_mb * 2**20,
+        network_batch=run.batch_size,
+        device=run.device,
+        seed=seed,
+    )
+    sets: list[tuple[str, int | None, Callable[[], ImageSet]]] = [
+        ("none", None, partial(_itself, design))
+    ]
+    for key, load in surrogates.items():
+        shift, _, severity = key.partition("/")
+        sets.append((shift, int(severity), load))
+    with parallel_config("loky", inner_max_num_threads=max(1, run.threads // run.workers)):
+        work = Parallel(n_jobs=run.workers, return_as="generator")(
+            delayed(_measure)(
+                {"shift": shift, "severity": severity},
+                load,
+                table,
+                actors,
+                supervisor,
+                classifier,
+                how,
+            )
+            for shift, severity, load in sets
+        )
+        rows = list(chain.from_iterable(track(work, "sets", total=len(sets), transient=True)))
+    return pd.DataFrame(rows).astype({"severity": "Int64"})
+
+
+def summarise(
+    table: pd.DataFrame, measured: pd.DataFrame, returns: pd.DataFrame
+) -> tuple[pd.DataFrame, str]:
+    """One row a point: gain, harm and what else there is to compare; and the same as a page."""
+    sweep = summary.summarise(table, measured, returns)
+    return sweep, report.compose(sweep, measured)
+
+
+def draw_sweep(sweep: pd.DataFrame) -> Figure:
+    """Gain against harm, a panel a parameter."""
+    return figures.sweep_figure(sweep)
+
+
+def _measure(
+    keys: dict[str, Any],
+    load: Callable[[], ImageSet],
+    table: pd.DataFrame,
+    actors: Actors,
+    supervisor: Supervisor,
+    classifier: nn.Module,
+    how: Measuring,
+) -> list[dict[str, Any]]:
+    if supervisor.denoiser is not None:
+        supervisor.denoiser.to(how.device)
+    policies: dict[str, list[Policy]] = {}
+    for name in sorted(actors, key=_number):
+        policies.setdefault(name.rpartition("-")[0], []).append(sampled(actors[name][0]))
+    return measure_set(keys, load(), from_table(table), policies, supervisor, classifier, how)
+
+
+def _number(name: str) -> int:
+    return int(name.rpartition("-")[2])
+
+
+def _itself(images: ImageSet) -> ImageSet:
+    return images

@@ -1,0 +1,127 @@
+"""The points of the sweep: which settings are looked at, and which policy each needs."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import product
+from typing import Any
+
+import pandas as pd
+
+from superstar.parameters import Sensitivity
+
+OWN = "own setting"
+GRID = "alpha and beta"
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is swept.
+
+    Attributes:
+        alpha: α, of Algorithm 1 and of the episodes in training.
+        beta: β, of Algorithm 1 alone.
+        ssim_weight: λ, of the reward in training.
+        ssim_threshold: ω, of the reward in training.
+        batch_size: images of a batch, in training and at run time.
+        horizon: k, most actions, of Algorithm 1 and of the episodes in training.
+    """
+
+    alpha: float
+    beta: float
+    ssim_weight: float
+    ssim_threshold: float
+    batch_size: int
+    horizon: int
+
+
+PARAMETERS = tuple(Setting.__dataclass_fields__)
+RUN_TIME = ("alpha", "beta", "horizon")
+"""What Algorithm 1 reads of a policy that is there."""
+TRAINING = ("alpha", "ssim_weight", "ssim_threshold", "horizon", "batch_size")
+"""What training reads. The batch size comes last: it needs batches of its own."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A setting, and how it came about.
+
+    Attributes:
+        swept: the parameter that differs from the run's own setting; `OWN` or `GRID`.
+        retrained: whether the policy was trained in this setting; if not, it is the run's own.
+        setting: the values.
+    """
+
+    swept: str
+    retrained: bool
+    setting: Setting
+
+    @property
+    def name(self) -> str:
+        """`beta=0.97`, `alpha=0.8 retrained`, `alpha=0.8 beta=0.97` or `own setting`."""
+        if self.swept == OWN:
+            return OWN
+        names = ("alpha", "beta") if self.swept == GRID else (self.swept,)
+        values = [f"{name}={getattr(self.setting, name)}" for name in names]
+        return " ".join([*values, *(["retrained"] if self.retrained else [])])
+
+    @property
+    def policy(self) -> str:
+        """Under which name the point's policies are kept."""
+        return self.name if self.retrained else OWN
+
+
+def lay_out(own: Setting, wanted: Sensitivity, beta_at: Callable[[int], float]) -> Iterator[Point]:
+    """The run's own setting, and around it one parameter at a time, then the grid.
+
+    α, β and the horizon are changed at run time, with the run's own policy. α, λ, ω, the horizon
+    and the batch size are changed with a policy trained anew, and at run time as well: what a run
+    would come to whose configuration had that value. The grid of α and β is at run time.
+
+    Args:
+        own: the run's setting.
+        wanted: the values; the run's own, and those that occur twice, count once.
+        beta_at: β at another batch size.
+    """
+    yield Point(OWN, False, own)
+    for retrained, names in ((False, RUN_TIME), (True, TRAINING)):
+        for name in names:
+            for value in sorted(set(getattr(wanted, name)) - {getattr(own, name)}):
+                setting = replace(own, **{name: value})
+                if name == "batch_size":
+                    setting = replace(setting, beta=beta_at(value))
+                yield Point(name, retrained, setting)
+    for alpha, beta in product(sorted(set(wanted.grid.alpha)), sorted(set(wanted.grid.beta))):
+        yield Point(GRID, False, replace(own, alpha=alpha, beta=beta))
+
+
+def to_table(points: list[Point]) -> pd.DataFrame:
+    """One row a point: `point` (its name), `swept`, `retrained`, `policy`, and the values."""
+    return pd.DataFrame(
+        [
+            {
+                "point": point.name,
+                "swept": point.swept,
+                "retrained": point.retrained,
+                "policy": point.policy,
+                **asdict(point.setting),
+            }
+            for point in points
+        ]
+    )
+
+
+def from_table(table: pd.DataFrame) -> list[Point]:
+    """The points of such a table."""
+    records: list[dict[str, Any]] = table.to_dict("records")
+    return [
+        Point(
+            row["swept"],
+            bool(row["retrained"]),
+            Setting(**{name: _plain(row[name]) for name in PARAMETERS}),
+        )
+        for row in records
+    ]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if hasattr(value, "item") else value

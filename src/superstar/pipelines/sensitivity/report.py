@@ -1,0 +1,113 @@
+"""The sweep as one Markdown page."""
+
+import pandas as pd
+
+from superstar.pipelines.sensitivity.points import GRID, OWN
+from superstar.pipelines.sensitivity.summary import lines
+
+MEASURES = {
+    "gain": "gain",
+    "gain_spread": "± seeds",
+    "harm": "harm",
+    "worst": "worst",
+    "acted": "acted %",
+    "distance_gain": "distance %",
+    "actions": "actions",
+    "clean_gain": "clean gain",
+    "clean_acted": "clean acted %",
+    "return": "return",
+}
+COLUMNS = {GRID: ["alpha", "beta"], "batch_size": ["batch_size", "beta"]}
+DIGITS = {"return": 1, "acted": 1, "clean_acted": 1}
+READING = {
+    "alpha": "Close enough to stop: the distance at this share of the first. Here with the run's "
+    "own policy, α changed in Algorithm 1 alone.",
+    "beta": "Progress that an action must make to be kept: the distance below this share of the "
+    "one before. It belongs to Algorithm 1 alone, so no policy is trained for it.",
+    "horizon": "Most corrections, changed in Algorithm 1 alone.",
+    "alpha, retrained": "The same α in the episodes of training and in Algorithm 1.",
+    "ssim_weight": "λ, the weight of the reward's similarity term, in training.",
+    "ssim_threshold": "ω, the similarity below which that term counts, in training.",
+    "horizon, retrained": "The same horizon in the episodes of training and in Algorithm 1.",
+    "batch_size": "Images of a batch, in training and at run time; β is calibrated anew for each "
+    "size if the run's is. The policy's images are the same, in other batches.",
+    GRID: "Both changed in Algorithm 1, with the run's own policy.",
+}
+
+
+def compose(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
+    """The page.
+
+    Args:
+        sweep: one row a point.
+        measured: one row a point, seed, set and trial.
+    """
+    shifted = measured[measured["shift"] != "none"]
+    sets = len(shifted[["shift", "severity"]].drop_duplicates())
+    seeds, trials = measured["number"].nunique(), measured["trial"].nunique()
+    own = sweep[sweep["swept"] == OWN].iloc[0]
+    parts = [
+        "# Sensitivity",
+        "Written by `kedro run --pipelines sensitivity`. One setting of the run is changed at a "
+        f"time; {OWN}: α {own['alpha']:g}, β {own['beta']:.4g}, λ {own['ssim_weight']:g}, "
+        f"ω {own['ssim_threshold']:g}, batches of {own['batch_size']}, horizon {own['horizon']} "
+        "(bold below). All is measured on surrogates of validation images, "
+        f"{sets} sets, and on these images themselves (clean); no test image and no test shift "
+        "takes part. A batch drawn from each set chooses a sequence, which is scored on the rest "
+        f"of the set by the accuracy of `standard`; {trials} batches a set at most and {seeds} "
+        "policies, of other seeds, for each setting.",
+        "- `gain`: mean change of accuracy, in points; `± seeds`: its standard deviation over "
+        "the policies' seeds. A difference within that is none.\n"
+        "- `harm`: mean loss of accuracy where it fell, counted 0 elsewhere; `worst`: the lowest "
+        "change of a single set.\n"
+        "- `acted`: share of sets that were corrected; `distance`: mean fall of the distance; "
+        "`actions`: mean number of corrections.\n"
+        "- `return`: of the policies in the run's own environment and with its reward, on batches "
+        "that none was trained on.",
+        "## Overview",
+        "How far gain and harm move over the values of each, and the value of the highest gain.",
+        _overview(sweep),
+    ]
+    for title, name, rows in lines(sweep):
+        parts += [f"## {_words(title)}", READING[title], _table(title, name, rows)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _overview(sweep: pd.DataFrame) -> str:
+    overview = []
+    for title, name, rows in lines(sweep):
+        best = rows.loc[rows["gain"].idxmax()]
+        where = best["point"] if title == GRID else f"{best[name]:.4g}"
+        overview.append(
+            {
+                "setting": _words(title),
+                "values": len(rows),
+                "gain": f"{rows['gain'].min():.2f} to {rows['gain'].max():.2f}",
+                "harm": f"{rows['harm'].min():.2f} to {rows['harm'].max():.2f}",
+                "highest gain at": where,
+            }
+        )
+    return str(pd.DataFrame(overview).to_markdown(index=False))
+
+
+def _table(title: str, name: str, rows: pd.DataFrame) -> str:
+    columns = COLUMNS.get(title, [name])
+    cells = []
+    for row in rows.to_dict("records"):
+        line = {_words(column): f"{row[column]:.4g}" for column in columns}
+        line |= {
+            heading: _number(row[measure], DIGITS.get(measure, 2))
+            for measure, heading in MEASURES.items()
+        }
+        if row["swept"] == OWN:
+            line = {heading: f"**{text}**" if text else "" for heading, text in line.items()}
+        cells.append(line)
+    return str(pd.DataFrame(cells).to_markdown(index=False, disable_numparse=True))
+
+
+def _number(value: float, digits: int) -> str:
+    return "" if pd.isna(value) else f"{value:.{digits}f}"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

@@ -1,0 +1,324 @@
+"""The sweep of a run's settings: its points, trainings, measures, and a run of the pipeline."""
+
+from dataclasses import replace
+from functools import partial
+
+import mlflow
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from kedro.config import OmegaConfigLoader
+from sklearn.tree import DecisionTreeClassifier
+from torch import nn
+
+from superstar.actions import apply_action
+from superstar.classifiers import accuracy
+from superstar.control import Supervisor
+from superstar.control.networks import always, load_actor
+from superstar.datasets import PartitionedImageSets
+from superstar.errors import InputError
+from superstar.images import ImageSet, stream, to_uint8
+from superstar.measures import wasserstein_distance
+from superstar.parameters import Parameters, PolicySurrogates, Sensitivity
+from superstar.pipelines.sensitivity import create_pipeline, report, summary
+from superstar.pipelines.sensitivity.measuring import Measuring, measure_set
+from superstar.pipelines.sensitivity.points import (
+    GRID,
+    OWN,
+    Point,
+    Setting,
+    from_table,
+    lay_out,
+    to_table,
+)
+from superstar.pipelines.sensitivity.training import regrouped, train_group
+
+MINE = Setting(
+    alpha=0.9, beta=0.97, ssim_weight=4.0, ssim_threshold=0.994, batch_size=20, horizon=5
+)
+TIGHT = "beta=1e-09"
+HOW = Measuring(trials=2, memory_limit=2**26, network_batch=8, device="cpu", seed=3)
+
+
+class Bright(nn.Module):
+    """Says 1 of bright images, 0 of dark ones."""
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        level = images.mean(dim=(1, 2, 3)) - 0.5
+        return torch.stack([-level, level], dim=1)
+
+
+def wanted(**values) -> Sensitivity:
+    empty = {name: [] for name in Setting.__dataclass_fields__}
+    grid = {"alpha": [], "beta": []}
+    return Sensitivity.model_validate(empty | {"grid": grid, "seeds": 2, "trials": 2} | values)
+
+
+def test_every_value_is_a_point_once_and_the_rest_stays_as_it_is():
+    sweep = wanted(
+        alpha=[0.8, 0.9, 0.8],
+        beta=[1.12, 0.97],
+        batch_size=[40, 20],
+        grid={"alpha": [0.9], "beta": [0.9, 1.0]},
+    )
+    points = list(lay_out(MINE, sweep, beta_at=lambda size: 1 - 1 / size))
+    assert [(point.name, point.policy) for point in points] == [
+        (OWN, OWN),
+        ("alpha=0.8", OWN),
+        ("beta=1.12", OWN),
+        ("alpha=0.8 retrained", "alpha=0.8 retrained"),
+        ("batch_size=40 retrained", "batch_size=40 retrained"),
+        ("alpha=0.9 beta=0.9", OWN),
+        ("alpha=0.9 beta=1.0", OWN),
+    ]
+    assert points[4].setting == Setting(0.9, 1 - 1 / 40, 4.0, 0.994, 40, 5)
+    assert from_table(to_table(points)) == points
+
+
+def test_without_values_the_own_setting_remains():
+    assert list(lay_out(MINE, wanted(), beta_at=lambda size: 1.0)) == [Point(OWN, False, MINE)]
+
+
+def test_images_are_regrouped_within_their_surrogate():
+    policy = PolicySurrogates(
+        names=["uniform_noise", "gamma_increase"],
+        severity=5,
+        batch_size=4,
+        training_batches=2,
+        held_out_batches=1,
+    )
+    levels = {"uniform_noise": range(8), "gamma_increase": range(100, 108)}
+    batches = {
+        f"training/{name}": partial(
+            ImageSet,
+            np.tile(np.array(values, np.uint8)[:, None, None, None], (1, 16, 16, 3)),
+            np.zeros(8, np.int64),
+        )
+        for name, values in levels.items()
+    }
+    groups = [
+        [round(255 * float(image.mean())) for image in batch]
+        for batch in regrouped(batches, "training", policy, 3)
+    ]
+    assert groups == [[0, 1, 2], [3, 4, 5], [100, 101, 102], [103, 104, 105]]
+
+
+@pytest.fixture(scope="module")
+def supervisor(finished_run) -> Supervisor:
+    return Supervisor.load(finished_run.data("06_models/supervisor"))
+
+
+def test_training_in_the_own_setting_gives_the_own_policy(finished_run, supervisor):
+    loader = OmegaConfigLoader(
+        str(finished_run.root / "conf"),
+        env="test",
+        base_env="base",
+        default_run_env="local",
+        merge_strategy={"parameters": "soft"},
+    )
+    given = Parameters.check(loader["parameters"])
+    surrogates = finished_run.data("05_model_input/policy_surrogates")
+    batches = PartitionedImageSets(path=str(surrogates)).load()
+    policy = given.surrogate_generation.policy
+    own = Setting(
+        supervisor.alpha,
+        supervisor.beta,
+        given.policy_training.reward.ssim_weight,
+        given.policy_training.reward.ssim_threshold,
+        policy.batch_size,
+        supervisor.horizon,
+    )
+    again = Point("alpha", True, own)
+    actors = train_group(
+        [again], batches, supervisor, given.policy_training, policy, 1, given.seed, "cpu"
+    )
+    (actor,) = actors.values()
+    trained, expected = actor.state_dict(), supervisor.actor.state_dict()
+    assert all(torch.equal(trained[name], expected[name]) for name in expected)
+
+
+@pytest.fixture
+def willing(supervisor) -> Supervisor:
+    """The supervisor with a tree that calls everything operable."""
+    tree = DecisionTreeClassifier().fit([[0, 0, 0], [1, 1, 1]], [1, 1])
+    return replace(supervisor, tree=tree)
+
+
+def test_a_batch_chooses_and_the_rest_is_scored(willing):
+    rng = np.random.default_rng(0)
+    noise = torch.from_numpy(rng.normal(0.5, 0.3, (30, 3, 64, 64))).float().clamp(0, 1)
+    images = ImageSet(to_uint8(noise), rng.integers(0, 2, 30))
+    keys = {"shift": "uniform_noise", "severity": 3}
+    points = [
+        Point("beta", False, Setting(0.1, beta, 4.0, 0.994, size, 2))
+        for size, beta in ((10, 1.5), (20, 1.4), (20, 1e-9))
+    ]
+    policies = {OWN: [always(willing.actions.index("dncnn"))]}
+    rows = pd.DataFrame(measure_set(keys, images, points, policies, willing, Bright(), HOW))
+    # Three batches of 10 fit, but two choose; of 20 there is one.
+    found = rows.set_index(["point", "trial"])
+    assert found.index.tolist() == [("beta=1.5", 0), ("beta=1.5", 1), ("beta=1.4", 0), (TIGHT, 0)]
+    held = found.loc[(TIGHT, 0)]
+    assert (held["accuracy_gain"], held["distance_gain"], held["sequence"]) == (0, 0, [])
+
+    order = stream(3, "sensitivity", "uniform_noise", "3").permutation(30)
+    chosen, rest = order[10:20], np.concatenate([order[:10], order[20:]])
+
+    def corrected(indices: np.ndarray) -> torch.Tensor:
+        batch = images.batch(indices)
+        for _ in range(2):
+            batch = apply_action(batch, "dncnn", denoiser=willing.denoiser)
+        return batch
+
+    second = found.loc[("beta=1.5", 1)]
+    assert second["sequence"] == ["dncnn", "dncnn"]
+    before = 100 * accuracy(Bright(), images.batch(rest), images.labels[rest])
+    after = 100 * accuracy(Bright(), corrected(rest), images.labels[rest])
+    assert second["accuracy_before"] == pytest.approx(before)
+    assert second["accuracy_gain"] == pytest.approx(after - before)
+    first, last = (
+        wasserstein_distance(willing.validation_points, batch, willing.projection)
+        for batch in (images.batch(chosen), corrected(chosen))
+    )
+    assert second["distance_gain"] == pytest.approx(1 - last / first, rel=1e-3)
+    with pytest.raises(InputError, match="leave none of a set of 20"):
+        measure_set(keys, images.take(slice(0, 20)), points, policies, willing, Bright(), HOW)
+
+
+def rows_of(point: str, number: int, *gains: float, clean: float = 0.0) -> list[dict]:
+    cells = [("fog", severity, gain) for severity, gain in enumerate(gains, start=1)]
+    return [
+        {
+            "point": point,
+            "number": number,
+            "shift": shift,
+            "severity": severity,
+            "trial": 0,
+            "sequence": ["dncnn"] * (2 if gain else 0),
+            "stop_reason": "alpha",
+            "distance_gain": 0.1 if gain else 0.0,
+            "accuracy_before": 50.0,
+            "accuracy_gain": gain,
+        }
+        for shift, severity, gain in [*cells, ("none", None, clean)]
+    ]
+
+
+@pytest.fixture
+def swept() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """A sweep of one parameter at two values, and what was measured."""
+    points = [Point(OWN, False, MINE), Point("beta", False, Setting(0.9, 1.0, 4.0, 0.994, 20, 5))]
+    measured = pd.DataFrame(
+        [
+            *rows_of(OWN, 0, 4.0, 0.0),
+            *rows_of(OWN, 1, 2.0, 0.0),
+            *rows_of("beta=1.0", 0, 4.0, -2.0, clean=-1.0),
+            *rows_of("beta=1.0", 1, 4.0, -6.0),
+        ]
+    )
+    returns = pd.DataFrame({"policy": [OWN, OWN], "number": [0, 1], "return": [-40.0, -50.0]})
+    return summary.summarise(to_table(points), measured, returns), measured
+
+
+def test_measures_follow_from_the_rows(swept):
+    own, loose = (row for _, row in swept[0].iterrows())
+    assert (own["gain"], own["harm"], own["worst"], own["acted"]) == (1.5, 0, 0, 50)
+    assert own["gain_spread"] == pytest.approx(np.std([2.0, 1.0], ddof=1))
+    assert (loose["gain"], loose["harm"], loose["worst"], loose["acted"]) == (0, 2, -6, 100)
+    assert (loose["clean_gain"], loose["clean_acted"]) == (-0.5, 50)
+    assert (loose["distance_gain"], loose["actions"]) == (pytest.approx(10), 2)
+    assert own["return"] == loose["return"] == -45
+
+
+def test_the_page_has_a_table_a_parameter_with_the_own_setting_in_its_place(swept):
+    sweep, measured = swept
+    assert [(title, name) for title, name, _ in summary.lines(sweep)] == [("beta", "beta")]
+    page = report.compose(sweep, measured)
+    table = page.partition("## beta")[2]
+    lines = [line for line in table.splitlines() if line.startswith("|")][2:]
+    assert len(lines) == 2
+    assert "**0.97**" in lines[0]
+    assert "nan" not in page
+
+
+def test_no_test_image_and_no_test_shift_takes_part():
+    artifacts = {name for name in create_pipeline().inputs() if not name.startswith("params:")}
+    assert artifacts == {
+        "validation_design",
+        "supervisor",
+        "policy_surrogates",
+        "surrogates",
+        "classifier_standard",
+    }
+
+
+def test_every_run_of_the_pipeline_keeps_its_promises(finished_run, project_copy):
+    outcome = project_copy.run("--pipelines", "sensitivity")
+    assert outcome.returncode == 0, outcome.stderr
+    sweep = pd.read_parquet(project_copy.data("08_reporting/sensitivity.parquet"))
+    assert sweep["point"].is_unique
+    # The own setting; 1 alpha, 2 beta, 1 horizon; 5 retrained; the grid.
+    assert sweep["swept"].value_counts().to_dict() == {
+        OWN: 1,
+        "alpha": 2,
+        "beta": 2,
+        "horizon": 2,
+        "ssim_weight": 1,
+        "ssim_threshold": 1,
+        "batch_size": 1,
+        GRID: 1,
+    }
+    measured = pd.read_parquet(
+        project_copy.data("07_model_output/sensitivity_on_surrogates.parquet")
+    )
+    # Six surrogates at five severities and the clean set, two seeds, two trials.
+    assert len(measured) == len(sweep) * 31 * 2 * 2
+    check_sequences(measured)
+    actors = project_copy.data("06_models/sensitivity")
+    own, other = (
+        load_actor(actors / f"{OWN}-{number}.safetensors")[0].state_dict() for number in (0, 1)
+    )
+    supervisor = load_actor(project_copy.data("06_models/actor.safetensors"))[0].state_dict()
+    assert all(torch.equal(own[name], supervisor[name]) for name in own)
+    assert not torch.equal(own["linear1.weight"], other["linear1.weight"])
+    check_runs(project_copy, sweep)
+    page = project_copy.data("08_reporting/sensitivity.md").read_text()
+    assert page.count("\n## ") == 1 + 9
+    picture = project_copy.data("08_reporting/figures/sensitivity.png").read_bytes()
+    assert picture[:4] == b"\x89PNG"
+
+
+def check_sequences(measured: pd.DataFrame) -> None:
+    """A looser brake lets the same policy go on from where a tighter one stops it."""
+    runs = measured.set_index(["point", "number", "shift", "severity", "trial"])["sequence"]
+    acted = 0
+    for tight, loose in (
+        ("beta=0.9", "beta=1.0"),
+        ("horizon=1", OWN),
+        (OWN, "alpha=0.8"),
+        ("alpha=0.8 beta=0.9", "alpha=0.8"),
+    ):
+        for shorter, longer in zip(runs[tight], runs[loose], strict=True):
+            assert list(shorter) == list(longer)[: len(shorter)]
+            acted += len(longer) > len(shorter)
+    assert acted > 0
+
+
+def check_runs(project, sweep: pd.DataFrame) -> None:
+    """Every point is an MLflow run nested in the pipeline's."""
+    client = mlflow.MlflowClient(f"sqlite:///{project.root / 'mlflow.db'}")
+    (experiment,) = [e for e in client.search_experiments() if e.name == "superstar"]
+    runs = client.search_runs([experiment.experiment_id])
+    nested = [run for run in runs if "mlflow.parentRunId" in run.data.tags]
+    (parent,) = {run.data.tags["mlflow.parentRunId"] for run in nested}
+    assert client.get_run(parent).info.status == "FINISHED"
+    assert client.get_run(parent).data.metrics["stage_seconds.sensitivity"] > 0
+    by_name = {run.info.run_name: run for run in nested}
+    assert by_name.keys() == set(sweep["point"])
+    for row in sweep.to_dict("records"):
+        data = by_name[row["point"]].data
+        assert float(data.params["beta"]) == row["beta"]
+        assert data.params["horizon"] == str(row["horizon"])
+        assert data.metrics["gain"] == pytest.approx(row["gain"])
+        assert data.metrics["harm"] == pytest.approx(row["harm"])
