@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from superstar.actions import ACTIONS
 from superstar.control import Supervisor
 from superstar.images import from_uint8
 
@@ -119,6 +120,17 @@ def test_mlflow_holds_parameters_metrics_and_artifacts(finished_run, monkeypatch
     assert folders >= {"tables", "figures", "models", "metrics"}
     models = {item.path for item in client.list_artifacts(run.info.run_id, "models")}
     assert "models/supervisor" in models
+
+
+def test_mlflow_holds_the_curves_of_policy_training(finished_run):
+    client = mlflow.MlflowClient(f"sqlite:///{finished_run.root / 'mlflow.db'}")
+    (experiment,) = [e for e in client.search_experiments() if e.name == "superstar"]
+    (run,) = client.search_runs([experiment.experiment_id])
+    curves = pd.read_parquet(finished_run.data("07_model_output/curves/policy.parquet"))
+    for column in ("reward", "reward_window", "distance", "distance_ratio", "entropy", *ACTIONS):
+        history = client.get_metric_history(run.info.run_id, f"policy.{column}")
+        assert [point.step for point in history] == list(range(8))
+        assert [point.value for point in history] == pytest.approx(curves[column].tolist())
 
 
 def test_nothing_is_left_to_do(finished_run):
