@@ -22,6 +22,7 @@ from superstar.errors import InputError, unknown_name
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
 Count = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Severity = Annotated[int, Field(ge=1, le=5)]
 # Configuration files know lists only, so tuples are made from them.
 Colour = Annotated[tuple[float, float, float], Field(strict=False)]
@@ -331,8 +332,27 @@ class Oracle(Section):
     memory_limit_mb: Count
 
 
-class SensitivityGrid(Section):
-    """Pairs of alpha and beta: each value of one with each of the other."""
+class RunTimeSweep(Section):
+    """Values in Algorithm 1, with the run's own policy."""
+
+    alpha: list[Fraction]
+    beta: list[Positive]
+    horizon: list[Count]
+
+
+class TrainingSweep(Section):
+    """Values with policies trained anew."""
+
+    alpha: list[Fraction]
+    ssim_weight: list[Annotated[float, Field(ge=0)]]
+    ssim_threshold: list[Annotated[float, Field(ge=0, le=1)]]
+    horizon: list[Count]
+    batch_size: list[Annotated[int, Field(ge=2)]]
+    seed: list[Seed]
+
+
+class GridSweep(Section):
+    """Pairs in Algorithm 1: each alpha with each beta."""
 
     alpha: list[Fraction]
     beta: list[Positive]
@@ -341,14 +361,9 @@ class SensitivityGrid(Section):
 class Sensitivity(Section):
     """Values of each setting, looked at around the run's own."""
 
-    alpha: list[Fraction]
-    beta: list[Positive]
-    ssim_weight: list[Annotated[float, Field(ge=0)]]
-    ssim_threshold: list[Annotated[float, Field(ge=0, le=1)]]
-    batch_size: list[Annotated[int, Field(ge=2)]]
-    horizon: list[Count]
-    grid: SensitivityGrid
-    seeds: Count
+    run_time: RunTimeSweep
+    retrained: TrainingSweep
+    grid: GridSweep
     trials: Count
 
 
@@ -395,7 +410,7 @@ class Parameters(Section):
     """All parameters of a run."""
 
     benchmark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
-    seed: Annotated[int, Field(ge=0, lt=2**31)]
+    seed: Seed
     scale: Scale
     execution: Execution
     distance: Distance
@@ -448,16 +463,16 @@ class Parameters(Section):
         policy = self.surrogate_generation.policy
         most = policy.training_batches * policy.batch_size
         design = self.data_preparation.validation // 2
-        for size in self.sensitivity.batch_size:
+        for size in self.sensitivity.retrained.batch_size:
             if size > most:
                 raise InputError(
-                    f"sensitivity.batch_size {size} exceeds the {most} training images that "
-                    "surrogate_generation.policy makes of each surrogate"
+                    f"sensitivity.retrained.batch_size {size} exceeds the {most} training images "
+                    "that surrogate_generation.policy makes of each surrogate"
                 )
             if size >= design:
                 raise InputError(
-                    f"sensitivity.batch_size {size} leaves none of the {design} validation images "
-                    "of a surrogate to score"
+                    f"sensitivity.retrained.batch_size {size} leaves none of the {design} "
+                    "validation images of a surrogate to score"
                 )
         return self
 

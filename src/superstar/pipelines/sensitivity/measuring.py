@@ -41,12 +41,12 @@ def measure_set(
     keys: Mapping[str, Any],
     images: ImageSet,
     points: Sequence[Point],
-    policies: Mapping[str, Sequence[Policy]],
+    policies: Mapping[str, Policy],
     supervisor: Supervisor,
     classifier: nn.Module,
     how: Measuring,
 ) -> list[dict[str, Any]]:
-    """Rows of one set: one a point, seed of the policy and trial.
+    """Rows of one set: one a point and trial.
 
     In each trial a batch drawn from the set chooses by Algorithm 1; what the chosen sequence does
     for accuracy is measured on the rest of the set. Batches of one size are the same for all
@@ -57,38 +57,37 @@ def measure_set(
         keys: columns that name the set.
         images: the set.
         points: the settings.
-        policies: by `Point.policy`, one a seed.
+        policies: by `Point.policy`.
         supervisor: whose distance, actions and operability tree count.
         classifier: whose accuracy counts.
         how: how.
 
     Returns:
-        Rows with `point`, `number` (of the policy's seed), `keys`, `trial`, `sequence` (list of
-        names), `stop_reason`, `distance_gain` (relative fall of the distance of the batch),
-        `accuracy_before` (percent, of the rest) and `accuracy_gain` (points, of the rest).
+        Rows with `point`, `keys`, `trial`, `sequence` (list of names), `stop_reason`,
+        `distance_gain` (relative fall of the distance of the batch), `accuracy_before` (percent,
+        of the rest) and `accuracy_gain` (points, of the rest).
 
     Raises:
         InputError: the set is too small to leave a rest.
     """
     place = [str(value) for value in keys.values()]
     order = stream(how.seed, "sensitivity", *place).permutation(len(images))
-    found: list[tuple[Point, int, int, Trace]] = []
+    found: list[tuple[Point, int, Trace]] = []
     for size in sorted({point.setting.batch_size for point in points}):
         if size >= len(images):
             raise InputError(
                 f"batches of {size} images leave none of a set of {len(images)} to score: lower "
-                "sensitivity.batch_size, or the run's own"
+                "sensitivity.retrained.batch_size, or the run's own"
             )
         here = [point for point in points if point.setting.batch_size == size]
         for trial in range(min(how.trials, len(images) // size)):
             chosen = images.batch(order[trial * size : (trial + 1) * size])
             transitions = _transitions(chosen, supervisor, how)
             for point in here:
-                brakes = _brakes(point, supervisor)
-                for number, policy in enumerate(policies[point.policy]):
-                    draws = stream(how.seed, "sensitivity policy", *place, trial, number)
-                    trace = run_algorithm(transitions, 0, policy, brakes, draws)
-                    found.append((point, number, trial, trace))
+                policy, brakes = policies[point.policy], _brakes(point, supervisor)
+                draws = stream(how.seed, "sensitivity policy", *place, trial)
+                trace = run_algorithm(transitions, 0, policy, brakes, draws)
+                found.append((point, trial, trace))
 
     whole = _transitions(images.batch(), supervisor, how)
     labels = torch.from_numpy(np.array(images.labels))
@@ -106,12 +105,11 @@ def measure_set(
         return 100 * float(hits[prefix][rest].mean())
 
     rows = []
-    for point, number, trial, trace in found:
+    for point, trial, trace in found:
         before = accuracy((), point.setting.batch_size, trial)
         rows.append(
             {
                 "point": point.name,
-                "number": number,
                 **keys,
                 "trial": trial,
                 "sequence": list(trace.sequence),

@@ -1,6 +1,5 @@
 """Points laid out, policies trained, every set measured, and what came out of it on one page."""
 
-import logging
 from collections.abc import Callable
 from functools import partial
 from itertools import chain
@@ -13,17 +12,22 @@ from rich.progress import track
 from torch import nn
 
 from superstar.control import Supervisor
-from superstar.control.networks import Actor, Policy, sampled
+from superstar.control.networks import Actor, sampled
 from superstar.control.thresholds import calibrate_beta
 from superstar.images import ImageSet
 from superstar.parameters import Execution, PolicyTraining, Sensitivity, SurrogateGeneration
 from superstar.pipelines.policy_training.nodes import split_batches
 from superstar.pipelines.sensitivity import figures, report, summary
 from superstar.pipelines.sensitivity.measuring import Measuring, measure_set
-from superstar.pipelines.sensitivity.points import Point, Setting, from_table, lay_out, to_table
+from superstar.pipelines.sensitivity.points import (
+    OWN,
+    Point,
+    Setting,
+    from_table,
+    lay_out,
+    to_table,
+)
 from superstar.pipelines.sensitivity.training import environment, mean_return, train_group
-
-logger = logging.getLogger(__name__)
 
 Parts = dict[str, Callable[[], ImageSet]]
 Actors = dict[str, tuple[Actor, tuple[str, ...]]]
@@ -66,6 +70,7 @@ def lay_out_points(
         ssim_threshold=given.reward.ssim_threshold,
         batch_size=SurrogateGeneration.model_validate(surrogates).policy.batch_size,
         horizon=supervisor.horizon,
+        seed=seed,
     )
     return to_table(list(lay_out(own, Sensitivity.model_validate(parameters), beta_at)))
 
@@ -76,46 +81,40 @@ def train_policies(
     supervisor: Supervisor,
     training: dict[str, Any],
     surrogates: dict[str, Any],
-    parameters: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
 ) -> tuple[Actors, pd.DataFrame]:
-    """Policies of every retrained setting, several seeds each, and their returns.
+    """The policy of every retrained setting, and all policies' returns.
 
     All returns are of the run's own environment, on held-out batches of the run's own size, so
     that they compare; a policy that was trained for another reward may well have a lower one.
     """
     given, run = PolicyTraining.model_validate(training), Execution.model_validate(execution)
-    wanted = Sensitivity.model_validate(parameters)
     policy = SurrogateGeneration.model_validate(surrogates).policy
     groups: dict[int, list[Point]] = {}
-    trained: set[str] = set()
     for point in from_table(table):
-        if point.policy not in trained:
+        if point.retrained:
             groups.setdefault(point.setting.batch_size, []).append(point)
-            trained.add(point.policy)
+    shares = [group[i :: run.workers] for group in groups.values() for i in range(run.workers)]
+    shares = [share for share in shares if share]
     with parallel_config("loky", inner_max_num_threads=max(1, run.threads // run.workers)):
         work = Parallel(n_jobs=run.workers, return_as="generator")(
-            delayed(train_group)(
-                group, batches, supervisor, given, policy, wanted.seeds, seed, run.device
-            )
-            for group in groups.values()
+            delayed(train_group)(share, batches, supervisor, given, policy, run.device)
+            for share in shares
         )
-        found = list(track(work, "policies", total=len(groups), transient=True))
-    actors = {name: actor for group in found for name, actor in group.items()}
+        done = list(track(work, "policies", total=len(shares), transient=True))
+    actors = {OWN: supervisor.actor} | {
+        name: actor for part in done for name, actor in part.items()
+    }
     held_out = split_batches(batches, "held_out", policy)
     env = environment(held_out, supervisor, given, run.device)
     returns = [
-        {
-            "policy": name.rpartition("-")[0],
-            "number": int(name.rpartition("-")[2]),
-            "return": mean_return(env, actor, len(held_out), given.discount, seed),
-        }
+        (name, mean_return(env, actor, len(held_out), given.discount, seed))
         for name, actor in actors.items()
     ]
     env.close()
     named = {name: (actor, supervisor.actions) for name, actor in actors.items()}
-    return named, pd.DataFrame(returns)
+    return named, pd.DataFrame(returns, columns=["policy", "return"])
 
 
 def measure_points(
@@ -186,14 +185,8 @@ def _measure(
 ) -> list[dict[str, Any]]:
     if supervisor.denoiser is not None:
         supervisor.denoiser.to(how.device)
-    policies: dict[str, list[Policy]] = {}
-    for name in sorted(actors, key=_number):
-        policies.setdefault(name.rpartition("-")[0], []).append(sampled(actors[name][0]))
+    policies = {name: sampled(actor) for name, (actor, _) in actors.items()}
     return measure_set(keys, load(), from_table(table), policies, supervisor, classifier, how)
-
-
-def _number(name: str) -> int:
-    return int(name.rpartition("-")[2])
 
 
 def _itself(images: ImageSet) -> ImageSet:

@@ -31,7 +31,6 @@ def create_pipeline() -> Pipeline:
                     "supervisor",
                     "params:policy_training",
                     "params:surrogate_generation",
-                    "params:sensitivity",
                     "params:execution",
                     "params:seed",
                 ],

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from superstar.parameters import Sensitivity
+from superstar.parameters import RunTimeSweep, Sensitivity, TrainingSweep
 
 OWN = "own setting"
 GRID = "alpha and beta"
@@ -24,6 +24,7 @@ class Setting:
         ssim_threshold: ω, of the reward in training.
         batch_size: images of a batch, in training and at run time.
         horizon: k, most actions, of Algorithm 1 and of the episodes in training.
+        seed: of the training.
     """
 
     alpha: float
@@ -32,13 +33,12 @@ class Setting:
     ssim_threshold: float
     batch_size: int
     horizon: int
+    seed: int
 
 
 PARAMETERS = tuple(Setting.__dataclass_fields__)
-RUN_TIME = ("alpha", "beta", "horizon")
-"""What Algorithm 1 reads of a policy that is there."""
-TRAINING = ("alpha", "ssim_weight", "ssim_threshold", "horizon", "batch_size")
-"""What training reads. The batch size comes last: it needs batches of its own."""
+RUN_TIME = tuple(RunTimeSweep.model_fields)
+TRAINING = tuple(TrainingSweep.model_fields)
 
 
 @dataclass(frozen=True)
@@ -66,16 +66,17 @@ class Point:
 
     @property
     def policy(self) -> str:
-        """Under which name the point's policies are kept."""
+        """Under which name the point's policy is kept."""
         return self.name if self.retrained else OWN
 
 
 def lay_out(own: Setting, wanted: Sensitivity, beta_at: Callable[[int], float]) -> Iterator[Point]:
     """The run's own setting, and around it one parameter at a time, then the grid.
 
-    α, β and the horizon are changed at run time, with the run's own policy. α, λ, ω, the horizon
-    and the batch size are changed with a policy trained anew, and at run time as well: what a run
-    would come to whose configuration had that value. The grid of α and β is at run time.
+    α, β and the horizon are changed in Algorithm 1, with the run's own policy. What training reads
+    (α, λ, ω, the horizon, the batch size, the seed) is changed there and in Algorithm 1: what a run
+    would come to whose configuration had that value. No training reads β. The grid of α and β is
+    in Algorithm 1.
 
     Args:
         own: the run's setting.
@@ -83,9 +84,9 @@ def lay_out(own: Setting, wanted: Sensitivity, beta_at: Callable[[int], float]) 
         beta_at: β at another batch size.
     """
     yield Point(OWN, False, own)
-    for retrained, names in ((False, RUN_TIME), (True, TRAINING)):
-        for name in names:
-            for value in sorted(set(getattr(wanted, name)) - {getattr(own, name)}):
+    for retrained, values in ((False, wanted.run_time), (True, wanted.retrained)):
+        for name, listed in values:
+            for value in sorted(set(listed) - {getattr(own, name)}):
                 setting = replace(own, **{name: value})
                 if name == "batch_size":
                     setting = replace(setting, beta=beta_at(value))

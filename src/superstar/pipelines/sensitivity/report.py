@@ -7,7 +7,6 @@ from superstar.pipelines.sensitivity.summary import lines
 
 MEASURES = {
     "gain": "gain",
-    "gain_spread": "± seeds",
     "harm": "harm",
     "worst": "worst",
     "acted": "acted %",
@@ -29,6 +28,7 @@ READING = {
     "ssim_weight": "λ, the weight of the reward's similarity term, in training.",
     "ssim_threshold": "ω, the similarity below which that term counts, in training.",
     "horizon, retrained": "The same horizon in the episodes of training and in Algorithm 1.",
+    "seed": "Training again with another seed and nothing else: how far results move by chance.",
     "batch_size": "Images of a batch, in training and at run time; β is calibrated anew for each "
     "size if the run's is. The policy's images are the same, in other batches.",
     GRID: "Both changed in Algorithm 1, with the run's own policy.",
@@ -40,11 +40,10 @@ def compose(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
 
     Args:
         sweep: one row a point.
-        measured: one row a point, seed, set and trial.
+        measured: one row a point, set and trial.
     """
     shifted = measured[measured["shift"] != "none"]
     sets = len(shifted[["shift", "severity"]].drop_duplicates())
-    seeds, trials = measured["number"].nunique(), measured["trial"].nunique()
     own = sweep[sweep["swept"] == OWN].iloc[0]
     parts = [
         "# Sensitivity",
@@ -54,18 +53,18 @@ def compose(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
         "(bold below). All is measured on surrogates of validation images, "
         f"{sets} sets, and on these images themselves (clean); no test image and no test shift "
         "takes part. A batch drawn from each set chooses a sequence, which is scored on the rest "
-        f"of the set by the accuracy of `standard`; {trials} batches a set at most and {seeds} "
-        "policies, of other seeds, for each setting.",
-        "- `gain`: mean change of accuracy, in points; `± seeds`: its standard deviation over "
-        "the policies' seeds. A difference within that is none.\n"
+        f"of the set by the accuracy of `standard`; {measured['trial'].nunique()} batches a set at "
+        "most.",
+        "- `gain`: mean change of accuracy, in points.\n"
         "- `harm`: mean loss of accuracy where it fell, counted 0 elsewhere; `worst`: the lowest "
         "change of a single set.\n"
         "- `acted`: share of sets that were corrected; `distance`: mean fall of the distance; "
         "`actions`: mean number of corrections.\n"
-        "- `return`: of the policies in the run's own environment and with its reward, on batches "
+        "- `return`: of the policy in the run's own environment and with its reward, on batches "
         "that none was trained on.",
         "## Overview",
-        "How far gain and harm move over the values of each, and the value of the highest gain.",
+        "How far gain and harm move over the values of each, and the value of the highest gain. "
+        "Where policies were trained anew, what moves no further than over `seed` is chance.",
         _overview(sweep),
     ]
     for title, name, rows in lines(sweep):

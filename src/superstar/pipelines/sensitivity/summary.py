@@ -12,29 +12,26 @@ def summarise(table: pd.DataFrame, measured: pd.DataFrame, returns: pd.DataFrame
 
     Args:
         table: the points, one a row.
-        measured: one row a point, seed, set and trial.
-        returns: one row a policy and seed.
+        measured: one row a point, set and trial.
+        returns: one row a policy.
 
     Returns:
-        The columns of `table`, and over all shifted sets, seeds and trials:
+        The columns of `table`, and over all shifted sets and trials:
         `gain`: mean change of accuracy, in points.
-        `gain_spread`: standard deviation over seeds of their gains; NaN with one seed.
         `harm`: mean loss of accuracy where it fell, counted 0 where it did not, in points; gain
         and harm add up to what is won where accuracy rose.
         `worst`: the lowest change of a single set.
         `acted`: share of sets that were corrected, in percent.
         `distance_gain`: mean relative fall of the distance, in percent.
         `actions`: mean number of corrections.
-        On the clean set: `clean_gain` and `clean_acted`. Of the policy: `return`, mean over seeds.
+        On the clean set: `clean_gain` and `clean_acted`. Of the policy: `return`.
     """
     shifted = measured[measured["shift"] != "none"]
     clean = measured[measured["shift"] == "none"]
     groups, clean_groups = shifted.groupby("point"), clean.groupby("point")
-    by_seed = shifted.groupby(["point", "number"])["accuracy_gain"].mean()
     numbers = pd.DataFrame(
         {
             "gain": groups["accuracy_gain"].mean(),
-            "gain_spread": by_seed.groupby("point").std(),
             "harm": groups["accuracy_gain"].agg(lambda gains: (-gains).clip(lower=0).mean()),
             "worst": groups["accuracy_gain"].min(),
             "acted": 100 * groups["sequence"].agg(_acted),
@@ -44,8 +41,7 @@ def summarise(table: pd.DataFrame, measured: pd.DataFrame, returns: pd.DataFrame
             "clean_acted": 100 * clean_groups["sequence"].agg(_acted),
         }
     )
-    means = returns.groupby("policy")["return"].mean()
-    return table.join(numbers, on="point").join(means, on="policy")
+    return table.join(numbers, on="point").merge(returns, on="policy", how="left")
 
 
 def lines(sweep: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:

@@ -11,7 +11,7 @@ from superstar.control.networks import Actor, sampled
 from superstar.control.rollouts import discounted_returns, rollouts
 from superstar.images import ImageSet, stream
 from superstar.parameters import PolicySurrogates, PolicyTraining
-from superstar.pipelines.sensitivity.points import OWN, Point
+from superstar.pipelines.sensitivity.points import Point
 
 logger = logging.getLogger(__name__)
 
@@ -24,46 +24,38 @@ def train_group(
     supervisor: Supervisor,
     given: PolicyTraining,
     policy: PolicySurrogates,
-    seeds: int,
-    seed: int,
     device: str,
 ) -> dict[str, Actor]:
-    """Policies of points that share a batch size, by `<policy>-<number>`.
+    """Policies of points that share a batch size, by `Point.policy`.
 
-    What corrections do to the batches does not depend on α, λ, ω or the horizon: all trainings
-    share one memory, and after the first few there is little left to compute but the networks.
-    The first of the run's own policies is the supervisor's, which is not trained again.
+    What corrections do to the batches depends on nothing else that is swept, so all trainings
+    share one memory: each computes only the sequences that none before it came across.
     """
     images = regrouped(batches, "training", policy, group[0].setting.batch_size)
     env = environment(images, supervisor, given, device)
     actors: dict[str, Actor] = {}
     for point in group:
-        for number in range(seeds):
-            if point.policy == OWN and number == 0:
-                actors[f"{OWN}-0"] = supervisor.actor
-                continue
-            known = env.distinct_steps
-            view = env.view(
-                horizon=point.setting.horizon,
-                alpha=point.setting.alpha,
-                ssim_weight=point.setting.ssim_weight,
-                ssim_threshold=point.setting.ssim_threshold,
-            )
-            actors[f"{point.policy}-{number}"] = train_actor_critic(
-                view,
-                episodes=given.episodes,
-                learning_rate=given.learning_rate,
-                discount=given.discount,
-                exploration_base=given.exploration.base,
-                exploration_decay=given.exploration.rate,
-                exploration_floor=given.exploration.floor,
-                reward_scale=given.reward_scale,
-                seed=seed + number,
-                progress=False,
-            ).actor
-            logger.info(
-                "%s, policy %d: %d steps computed", point.policy, number, env.distinct_steps - known
-            )
+        known, setting = env.distinct_steps, point.setting
+        view = env.view(
+            horizon=setting.horizon,
+            alpha=setting.alpha,
+            ssim_weight=setting.ssim_weight,
+            ssim_threshold=setting.ssim_threshold,
+        )
+        actors[point.policy] = train_actor_critic(
+            view,
+            episodes=given.episodes,
+            learning_rate=given.learning_rate,
+            discount=given.discount,
+            exploration_base=given.exploration.base,
+            exploration_decay=given.exploration.rate,
+            exploration_floor=given.exploration.floor,
+            reward_scale=given.reward_scale,
+            seed=setting.seed,
+            progress=False,
+        ).actor
+        logger.info("%s: %d steps computed", point.policy, env.distinct_steps - known)
+    env.close()
     return actors
 
 
