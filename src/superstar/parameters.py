@@ -351,19 +351,11 @@ class TrainingSweep(Section):
     seed: list[Seed]
 
 
-class GridSweep(Section):
-    """Pairs in Algorithm 1: each alpha with each beta."""
-
-    alpha: list[Fraction]
-    beta: list[Positive]
-
-
 class Sensitivity(Section):
-    """Values of each setting, looked at around the run's own."""
+    """Values of each setting, changed one at a time around the run's own."""
 
     run_time: RunTimeSweep
     retrained: TrainingSweep
-    grid: GridSweep
     trials: Count
 
 
@@ -456,24 +448,6 @@ class Parameters(Section):
                 f"surrogate_generation.policy.batch_size ({design}) and evaluation.batch_size "
                 f"({deployed}) must be equal: the distance falls as a batch grows"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _sweep_has_images(self) -> "Parameters":
-        policy = self.surrogate_generation.policy
-        most = policy.training_batches * policy.batch_size
-        design = self.data_preparation.validation // 2
-        for size in self.sensitivity.retrained.batch_size:
-            if size > most:
-                raise InputError(
-                    f"sensitivity.retrained.batch_size {size} exceeds the {most} training images "
-                    "that surrogate_generation.policy makes of each surrogate"
-                )
-            if size >= design:
-                raise InputError(
-                    f"sensitivity.retrained.batch_size {size} leaves none of the {design} "
-                    "validation images of a surrogate to score"
-                )
         return self
 
     @model_validator(mode="after")

@@ -326,7 +326,6 @@ def test_views_with_other_settings_are_as_environments_of_their_own(world: World
         {"horizon": 2},
         {"ssim_weight": 3.0},
         {"ssim_threshold": 0.97},
-        {"regulariser": "monotone"},
         {"alpha": 0.4, "horizon": 3, "ssim_weight": 0.0},
     ]
     base = toy_env()

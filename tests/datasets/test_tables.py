@@ -62,7 +62,7 @@ def test_every_row_of_a_sweep_becomes_a_nested_run(tmp_path, run):
         }
     )
     dataset = SweepDataset(
-        filepath=str(tmp_path / "sweep.parquet"),
+        filepath=str(tmp_path / "sweep.csv"),
         name="point",
         parameters=["retrained", "beta", "size"],
     )
@@ -86,9 +86,7 @@ def test_every_row_of_a_sweep_becomes_a_nested_run(tmp_path, run):
 
 def test_a_sweep_needs_no_run(tmp_path):
     sweep = pd.DataFrame({"point": ["own"], "beta": [0.9], "gain": [1.0]})
-    dataset = SweepDataset(
-        filepath=str(tmp_path / "sweep.parquet"), name="point", parameters=["beta"]
-    )
+    dataset = SweepDataset(filepath=str(tmp_path / "sweep.csv"), name="point", parameters=["beta"])
     dataset.save(sweep)
     pd.testing.assert_frame_equal(dataset.load(), sweep)
 

@@ -90,7 +90,8 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise InputError(
                 f"data_range must be a number of at least {SMALLEST_DATA_RANGE:g}, not {data_range}"
             )
-        self._set(horizon, alpha, ssim_weight, ssim_threshold, regulariser)
+        check_regulariser(regulariser)
+        self._set(horizon, alpha, ssim_weight, ssim_threshold)
         self._transitions = Transitions(
             batches,
             reference,
@@ -104,6 +105,7 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         self.distance = self._transitions.distance
         self.actions = self._transitions.actions
         self.data_range = data_range
+        self.regulariser = regulariser
         self.observation_space = spaces.Box(STATE_LOW, STATE_HIGH, dtype=np.float32)
         self.action_space = spaces.Discrete(len(self.actions))
         self.steps = 0
@@ -130,7 +132,6 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         alpha: float | None = None,
         ssim_weight: float | None = None,
         ssim_threshold: float | None = None,
-        regulariser: Regulariser | None = None,
     ) -> "ShiftEnv":
         """Another environment on the same batches and the same memory, with episodes of its own.
 
@@ -142,10 +143,9 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             alpha: as of the environment.
             ssim_weight: as of the environment.
             ssim_threshold: as of the environment.
-            regulariser: as of the environment.
 
         Raises:
-            InputError: an argument outside its range, an unknown regulariser.
+            InputError: an argument outside its range.
         """
         view = copy(self)
         view._set(
@@ -153,19 +153,11 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self.alpha if alpha is None else alpha,
             self.ssim_weight if ssim_weight is None else ssim_weight,
             self.ssim_threshold if ssim_threshold is None else ssim_threshold,
-            self.regulariser if regulariser is None else regulariser,
         )
         view.steps, view._running, view._np_random = 0, False, None
         return view
 
-    def _set(
-        self,
-        horizon: int,
-        alpha: float,
-        ssim_weight: float,
-        ssim_threshold: float,
-        regulariser: Regulariser,
-    ) -> None:
+    def _set(self, horizon: int, alpha: float, ssim_weight: float, ssim_threshold: float) -> None:
         """Take what ends an episode and what its rewards are, if it is in range."""
         if horizon < 1:
             raise InputError(f"the horizon must be at least 1, not {horizon}")
@@ -175,12 +167,10 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise InputError(f"the weight of SSIM must be at least 0, not {ssim_weight}")
         if not 0 <= ssim_threshold <= 1:
             raise InputError(f"the threshold of SSIM must lie in [0, 1], not {ssim_threshold}")
-        check_regulariser(regulariser)
         self.horizon = horizon
         self.alpha = alpha
         self.ssim_weight = ssim_weight
         self.ssim_threshold = ssim_threshold
-        self.regulariser = regulariser
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

@@ -97,8 +97,8 @@ class CurvesDataset(ParquetDataset):
             client.log_batch(run.info.run_id, metrics=points[start : start + 1000])
 
 
-class SweepDataset(ParquetDataset):
-    """A sweep: one row a point, in parquet.
+class SweepDataset(CSVDataset):
+    """A sweep: one row a point, in CSV.
 
     Each row becomes a run of its own, nested in the MLflow run in progress, so that MLflow's
     views compare them.
@@ -118,7 +118,7 @@ class SweepDataset(ParquetDataset):
         parameters: list[str],
         metadata: dict[str, Any] | None = None,
     ):
-        super().__init__(filepath=filepath, metadata=metadata)
+        super().__init__(filepath=filepath, save_args={"index": False}, metadata=metadata)
         self._name = name
         self._parameters = parameters
 

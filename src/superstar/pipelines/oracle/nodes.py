@@ -10,11 +10,10 @@ import pandas as pd
 from joblib import Parallel, delayed, parallel_config
 from matplotlib.figure import Figure
 from rich.progress import track
-from torch import Tensor, nn
+from torch import nn
 
 from superstar.control import ShiftEnv, Supervisor
 from superstar.control.a2c import train_a2c
-from superstar.control.actor_critic import train_actor_critic
 from superstar.control.networks import Actor, Policy, always, sampled, uniform
 from superstar.control.oracle import best_return
 from superstar.control.rivals import EntropyRule, best_single_action, fit_entropy_rule
@@ -32,6 +31,7 @@ from superstar.parameters import (
 )
 from superstar.pipelines.oracle import figures, report, summary
 from superstar.pipelines.oracle.comparison import LEARNED, ORACLE, Search, compare
+from superstar.pipelines.policies import environment, train
 from superstar.pipelines.policy_training.nodes import split_batches
 
 Parts = dict[str, Callable[[], ImageSet]]
@@ -58,24 +58,12 @@ def train_rivals(
     given, run = PolicyTraining.model_validate(training), Execution.model_validate(execution)
     wanted = Oracle.model_validate(parameters)
     policy = SurrogateGeneration.model_validate(surrogates).policy
-    if supervisor.denoiser is not None:
-        supervisor.denoiser.to(run.device)
     images = {s: split_batches(batches, s, policy) for s in ("training", "held_out")}
-    environments = {s: _environment(images[s], supervisor, given) for s in images}
+    environments = {s: environment(images[s], supervisor, given, run.device) for s in images}
     actors: Actors = {}
     for number in range(wanted.seeds):
-        result = train_actor_critic(
-            environments["training"].view(),
-            episodes=given.episodes,
-            learning_rate=given.learning_rate,
-            discount=given.discount,
-            exploration_base=given.exploration.base,
-            exploration_decay=given.exploration.rate,
-            exploration_floor=given.exploration.floor,
-            reward_scale=given.reward_scale,
-            seed=seed + number,
-        )
-        actors[f"{LEARNED}-{number}"] = (result.actor, supervisor.actions)
+        actor = train(environments["training"].view(), given, seed + number)
+        actors[f"{LEARNED}-{number}"] = (actor, supervisor.actions)
         if find_spec("stable_baselines3") is not None:
             outside = train_a2c(
                 environments["training"].view(),
@@ -228,26 +216,6 @@ def _compare(
         supervisor.denoiser.to(search.device)
     policies = rival_policies(actors, rules, supervisor.actions, seeds)
     return compare(keys, load(), supervisor, policies, classifier, search)
-
-
-def _environment(
-    batches: Sequence[Tensor], supervisor: Supervisor, given: PolicyTraining
-) -> ShiftEnv:
-    return ShiftEnv(
-        batches,
-        supervisor.validation_points,
-        supervisor.projection,
-        distance=supervisor.distance,
-        actions=supervisor.actions,
-        horizon=supervisor.horizon,
-        alpha=supervisor.alpha,
-        ssim_weight=given.reward.ssim_weight,
-        ssim_threshold=given.reward.ssim_threshold,
-        data_range=given.reward.data_range,
-        regulariser=given.reward.regulariser,
-        denoiser=supervisor.denoiser,
-        memory_limit=given.memory_limit_mb * 2**20,
-    )
 
 
 def _returns(

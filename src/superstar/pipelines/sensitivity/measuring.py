@@ -1,19 +1,19 @@
 """Every point on one set of images: what is chosen, and what it does to accuracy."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from superstar.classifiers import predict
 from superstar.control import Supervisor
-from superstar.control.algorithm import Brakes, Trace, run_algorithm
+from superstar.control.algorithm import Trace, run_algorithm
 from superstar.control.networks import Policy
 from superstar.control.transitions import Prefix, Transitions
-from superstar.errors import InputError
 from superstar.images import ImageSet, stream
 from superstar.pipelines.sensitivity.points import Point
 
@@ -55,7 +55,7 @@ def measure_set(
 
     Args:
         keys: columns that name the set.
-        images: the set.
+        images: the set, of more images than any batch has.
         points: the settings.
         policies: by `Point.policy`.
         supervisor: whose distance, actions and operability tree count.
@@ -66,33 +66,32 @@ def measure_set(
         Rows with `point`, `keys`, `trial`, `sequence` (list of names), `stop_reason`,
         `distance_gain` (relative fall of the distance of the batch), `accuracy_before` (percent,
         of the rest) and `accuracy_gain` (points, of the rest).
-
-    Raises:
-        InputError: the set is too small to leave a rest.
     """
     place = [str(value) for value in keys.values()]
     order = stream(how.seed, "sensitivity", *place).permutation(len(images))
-    found: list[tuple[Point, int, Trace]] = []
+    found: list[tuple[Point, int, Trace, NDArray[np.int64]]] = []
     for size in sorted({point.setting.batch_size for point in points}):
-        if size >= len(images):
-            raise InputError(
-                f"batches of {size} images leave none of a set of {len(images)} to score: lower "
-                "sensitivity.retrained.batch_size, or the run's own"
-            )
         here = [point for point in points if point.setting.batch_size == size]
         for trial in range(min(how.trials, len(images) // size)):
-            chosen = images.batch(order[trial * size : (trial + 1) * size])
-            transitions = _transitions(chosen, supervisor, how)
+            own = slice(trial * size, (trial + 1) * size)
+            rest = np.delete(order, own)
+            transitions = _transitions(images.batch(order[own]), supervisor, how)
             for point in here:
-                policy, brakes = policies[point.policy], _brakes(point, supervisor)
+                setting = point.setting
+                brakes = replace(
+                    supervisor.brakes,
+                    alpha=setting.alpha,
+                    beta=setting.beta,
+                    horizon=setting.horizon,
+                )
                 draws = stream(how.seed, "sensitivity policy", *place, trial)
-                trace = run_algorithm(transitions, 0, policy, brakes, draws)
-                found.append((point, trial, trace))
+                trace = run_algorithm(transitions, 0, policies[point.policy], brakes, draws)
+                found.append((point, trial, trace, rest))
 
     whole = _transitions(images.batch(), supervisor, how)
     labels = torch.from_numpy(np.array(images.labels))
     # In this order the images after a shorter sequence are at hand for the longer ones.
-    prefixes = sorted({(), *(trace.prefix for *_, trace in found)})
+    prefixes = sorted({(), *(trace.prefix for _, _, trace, _ in found)})
     hits = {
         prefix: (
             predict(classifier, whole.images(0, prefix), how.network_batch, how.device) == labels
@@ -100,31 +99,22 @@ def measure_set(
         for prefix in prefixes
     }
 
-    def accuracy(prefix: Prefix, size: int, trial: int) -> float:
-        rest = np.delete(order, slice(trial * size, (trial + 1) * size))
-        return 100 * float(hits[prefix][rest].mean())
+    def accuracy(prefix: Prefix, indices: NDArray[np.int64]) -> float:
+        return 100 * float(hits[prefix][indices].mean())
 
-    rows = []
-    for point, trial, trace in found:
-        before = accuracy((), point.setting.batch_size, trial)
-        rows.append(
-            {
-                "point": point.name,
-                **keys,
-                "trial": trial,
-                "sequence": list(trace.sequence),
-                "stop_reason": trace.stop_reason,
-                "distance_gain": 1 - trace.distance_final / trace.distance_initial,
-                "accuracy_before": before,
-                "accuracy_gain": accuracy(trace.prefix, point.setting.batch_size, trial) - before,
-            }
-        )
-    return rows
-
-
-def _brakes(point: Point, supervisor: Supervisor) -> Brakes:
-    setting = point.setting
-    return Brakes(setting.alpha, setting.beta, supervisor.tree, setting.horizon)
+    return [
+        {
+            "point": point.name,
+            **keys,
+            "trial": trial,
+            "sequence": list(trace.sequence),
+            "stop_reason": trace.stop_reason,
+            "distance_gain": 1 - trace.distance_final / trace.distance_initial,
+            "accuracy_before": accuracy((), rest),
+            "accuracy_gain": accuracy(trace.prefix, rest) - accuracy((), rest),
+        }
+        for point, trial, trace, rest in found
+    ]
 
 
 def _transitions(batch: Tensor, supervisor: Supervisor, how: Measuring) -> Transitions:

@@ -1,7 +1,6 @@
 """Points laid out, policies trained, every set measured, and what came out of it on one page."""
 
 from collections.abc import Callable
-from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -14,8 +13,10 @@ from torch import nn
 from superstar.control import Supervisor
 from superstar.control.networks import Actor, sampled
 from superstar.control.thresholds import calibrate_beta
+from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import Execution, PolicyTraining, Sensitivity, SurrogateGeneration
+from superstar.pipelines.policies import environment
 from superstar.pipelines.policy_training.nodes import split_batches
 from superstar.pipelines.sensitivity import figures, report, summary
 from superstar.pipelines.sensitivity.measuring import Measuring, measure_set
@@ -27,7 +28,7 @@ from superstar.pipelines.sensitivity.points import (
     lay_out,
     to_table,
 )
-from superstar.pipelines.sensitivity.training import environment, mean_return, train_group
+from superstar.pipelines.sensitivity.training import mean_return, train_group
 
 Parts = dict[str, Callable[[], ImageSet]]
 Actors = dict[str, tuple[Actor, tuple[str, ...]]]
@@ -42,8 +43,22 @@ def lay_out_points(
     execution: dict[str, Any],
     seed: int,
 ) -> pd.DataFrame:
-    """The settings to look at; at other batch sizes with a β calibrated anew, if the run's is."""
+    """The settings to look at; at other batch sizes with a β calibrated anew, if the run's is.
+
+    Raises:
+        InputError: a batch size that there are too few images for.
+    """
     given, run = PolicyTraining.model_validate(training), Execution.model_validate(execution)
+    policy = SurrogateGeneration.model_validate(surrogates).policy
+    wanted = Sensitivity.model_validate(parameters)
+    learned = policy.batch_size * policy.training_batches
+    for size in (policy.batch_size, *wanted.retrained.batch_size):
+        if size > learned or size >= len(design):
+            raise InputError(
+                f"batches of {size} images are too large to sweep: the policy learns from "
+                f"{learned} of each surrogate, and some of the {len(design)} that it is measured "
+                "on must be left to score; see sensitivity.retrained.batch_size"
+            )
     if supervisor.denoiser is not None:
         supervisor.denoiser.to(run.device)
 
@@ -68,11 +83,11 @@ def lay_out_points(
         beta=supervisor.beta,
         ssim_weight=given.reward.ssim_weight,
         ssim_threshold=given.reward.ssim_threshold,
-        batch_size=SurrogateGeneration.model_validate(surrogates).policy.batch_size,
+        batch_size=policy.batch_size,
         horizon=supervisor.horizon,
         seed=seed,
     )
-    return to_table(list(lay_out(own, Sensitivity.model_validate(parameters), beta_at)))
+    return to_table(list(lay_out(own, wanted, beta_at)))
 
 
 def train_policies(
@@ -97,15 +112,14 @@ def train_policies(
             groups.setdefault(point.setting.batch_size, []).append(point)
     shares = [group[i :: run.workers] for group in groups.values() for i in range(run.workers)]
     shares = [share for share in shares if share]
+    actors = {OWN: supervisor.actor}
     with parallel_config("loky", inner_max_num_threads=max(1, run.threads // run.workers)):
         work = Parallel(n_jobs=run.workers, return_as="generator")(
             delayed(train_group)(share, batches, supervisor, given, policy, run.device)
             for share in shares
         )
-        done = list(track(work, "policies", total=len(shares), transient=True))
-    actors = {OWN: supervisor.actor} | {
-        name: actor for part in done for name, actor in part.items()
-    }
+        for trained in track(work, "policies", total=len(shares), transient=True):
+            actors |= trained
     held_out = split_batches(batches, "held_out", policy)
     env = environment(held_out, supervisor, given, run.device)
     returns = [
@@ -138,9 +152,7 @@ def measure_points(
         device=run.device,
         seed=seed,
     )
-    sets: list[tuple[str, int | None, Callable[[], ImageSet]]] = [
-        ("none", None, partial(_itself, design))
-    ]
+    sets: list[tuple[str, int | None, Callable[[], ImageSet]]] = [("none", None, lambda: design)]
     for key, load in surrogates.items():
         shift, _, severity = key.partition("/")
         sets.append((shift, int(severity), load))
@@ -187,7 +199,3 @@ def _measure(
         supervisor.denoiser.to(how.device)
     policies = {name: sampled(actor) for name, (actor, _) in actors.items()}
     return measure_set(keys, load(), from_table(table), policies, supervisor, classifier, how)
-
-
-def _itself(images: ImageSet) -> ImageSet:
-    return images

@@ -2,15 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
-from itertools import product
-from typing import Any
 
 import pandas as pd
 
 from superstar.parameters import RunTimeSweep, Sensitivity, TrainingSweep
 
 OWN = "own setting"
-GRID = "alpha and beta"
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Point:
     """A setting, and how it came about.
 
     Attributes:
-        swept: the parameter that differs from the run's own setting; `OWN` or `GRID`.
+        swept: the parameter that differs from the run's own setting; `OWN` where none does.
         retrained: whether the policy was trained in this setting; if not, it is the run's own.
         setting: the values.
     """
@@ -57,12 +54,11 @@ class Point:
 
     @property
     def name(self) -> str:
-        """`beta=0.97`, `alpha=0.8 retrained`, `alpha=0.8 beta=0.97` or `own setting`."""
+        """`beta=0.97`, `alpha=0.8 retrained` or `own setting`."""
         if self.swept == OWN:
             return OWN
-        names = ("alpha", "beta") if self.swept == GRID else (self.swept,)
-        values = [f"{name}={getattr(self.setting, name)}" for name in names]
-        return " ".join([*values, *(["retrained"] if self.retrained else [])])
+        value = f"{self.swept}={getattr(self.setting, self.swept)}"
+        return f"{value} retrained" if self.retrained else value
 
     @property
     def policy(self) -> str:
@@ -71,12 +67,11 @@ class Point:
 
 
 def lay_out(own: Setting, wanted: Sensitivity, beta_at: Callable[[int], float]) -> Iterator[Point]:
-    """The run's own setting, and around it one parameter at a time, then the grid.
+    """The run's own setting, and around it one parameter at a time.
 
     α, β and the horizon are changed in Algorithm 1, with the run's own policy. What training reads
     (α, λ, ω, the horizon, the batch size, the seed) is changed there and in Algorithm 1: what a run
-    would come to whose configuration had that value. No training reads β. The grid of α and β is
-    in Algorithm 1.
+    would come to whose configuration had that value. No training reads β.
 
     Args:
         own: the run's setting.
@@ -91,8 +86,6 @@ def lay_out(own: Setting, wanted: Sensitivity, beta_at: Callable[[int], float]) 
                 if name == "batch_size":
                     setting = replace(setting, beta=beta_at(value))
                 yield Point(name, retrained, setting)
-    for alpha, beta in product(sorted(set(wanted.grid.alpha)), sorted(set(wanted.grid.beta))):
-        yield Point(GRID, False, replace(own, alpha=alpha, beta=beta))
 
 
 def to_table(points: list[Point]) -> pd.DataFrame:
@@ -113,16 +106,7 @@ def to_table(points: list[Point]) -> pd.DataFrame:
 
 def from_table(table: pd.DataFrame) -> list[Point]:
     """The points of such a table."""
-    records: list[dict[str, Any]] = table.to_dict("records")
     return [
-        Point(
-            row["swept"],
-            bool(row["retrained"]),
-            Setting(**{name: _plain(row[name]) for name in PARAMETERS}),
-        )
-        for row in records
+        Point(row["swept"], row["retrained"], Setting(**{name: row[name] for name in PARAMETERS}))
+        for row in table.to_dict("records")
     ]
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value

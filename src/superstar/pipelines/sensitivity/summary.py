@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from superstar.pipelines.sensitivity.points import GRID, OWN, RUN_TIME, TRAINING
+from superstar.pipelines.sensitivity.points import OWN, RUN_TIME, TRAINING
 
 
 def summarise(table: pd.DataFrame, measured: pd.DataFrame, returns: pd.DataFrame) -> pd.DataFrame:
@@ -20,8 +20,8 @@ def summarise(table: pd.DataFrame, measured: pd.DataFrame, returns: pd.DataFrame
         `gain`: mean change of accuracy, in points.
         `harm`: mean loss of accuracy where it fell, counted 0 where it did not, in points; gain
         and harm add up to what is won where accuracy rose.
-        `worst`: the lowest change of a single set.
-        `acted`: share of sets that were corrected, in percent.
+        `worst`: the lowest change of a single trial.
+        `acted`: share of trials with a correction, in percent.
         `distance_gain`: mean relative fall of the distance, in percent.
         `actions`: mean number of corrections.
         On the clean set: `clean_gain` and `clean_acted`. Of the policy: `return`.
@@ -56,9 +56,6 @@ def lines(sweep: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
             if len(rows):
                 title = f"{name}, retrained" if retrained and name in RUN_TIME else name
                 yield title, name, pd.concat([rows, own]).sort_values(name)
-    rows = sweep[sweep["swept"] == GRID]
-    if len(rows):
-        yield GRID, "beta", pd.concat([rows, own]).sort_values(["alpha", "beta"])
 
 
 def _acted(sequences: pd.Series) -> float:
