@@ -13,6 +13,7 @@ from PIL import Image
 
 from superstar import hooks
 from superstar.datasets import (
+    ClassFoldersDataset,
     DownloadedFoldersDataset,
     ImageFolders,
     ImageFoldersDataset,
@@ -287,6 +288,7 @@ def empty(folder):
             lambda d: (empty(d / WNIDS[2]), (d / WNIDS[2] / "a.txt").write_text("a")),
             rf"{WNIDS[2]} holds no images",
         ),
+        (lambda d: (d / WNIDS[2] / "more").mkdir(), r"more is a folder within a class"),
         (lambda d: (shutil.rmtree(d), d.mkdir()), r"fog/2 holds no class folders"),
         (
             lambda d: (d / NAMES[0]).rename(d / "a.JPEG"),
@@ -320,7 +322,7 @@ def test_absent_and_empty_roots_are_named(tmp_path):
         list_images(tmp_path / "absent", WNIDS)
 
 
-def test_clean_images_of_other_sizes_and_formats_are_listed_too(tmp_path, images):
+def test_clean_images_of_other_sizes_and_formats_are_listed_too(tmp_path, images, caplog):
     for name in ("b.png", "a.jpg", "c.BMP"):
         path = tmp_path / WNIDS[3] / name
         path.parent.mkdir(exist_ok=True)
@@ -329,8 +331,21 @@ def test_clean_images_of_other_sizes_and_formats_are_listed_too(tmp_path, images
     found = list_images(tmp_path, WNIDS, resize=20, crop=16)
     assert [name.partition("/")[2] for name in found.names] == ["a.jpg", "b.png", "c.BMP"]
     assert found.batch().shape == (3, 3, 16, 16)
+    assert "1 files are left out" in caplog.text
+    assert str(tmp_path / WNIDS[3] / "notes.txt") in caplog.text
     with pytest.raises(InputError, match="ask for a resize and a crop"):
         list_images(tmp_path, WNIDS).batch()
+
+
+def test_the_identity_of_a_folder_is_that_of_its_images(download):
+    folder = download / "fog" / "2"
+    dataset = ClassFoldersDataset(folder=str(folder))
+    first = dataset.identity()
+    (folder / WNIDS[2] / ".DS_Store").touch()
+    (folder / WNIDS[2] / "notes.txt").touch()
+    assert dataset.identity() == first
+    shutil.copy(folder / NAMES[0], folder / WNIDS[2] / "one_more.JPEG")
+    assert dataset.identity() != first
 
 
 @pytest.mark.parametrize(
@@ -411,7 +426,7 @@ def test_an_interrupted_save_goes_on_and_ends_with_the_same_bytes(dataset, image
     assert contents(dataset.location) == straight
     kept = {path: path.stat().st_mtime_ns for path in (later.location / "fog/3").rglob("*.JPEG")}
     assert list(kept.values()) == list(times.values())
-    assert [path.name for path in dataset.location.parent.iterdir()] == ["sets"]
+    assert {path.name for path in dataset.location.parent.iterdir()} == {"sets", ".sets.stamp.json"}
 
 
 @pytest.mark.parametrize("made_from", ["that", None])
@@ -426,7 +441,44 @@ def test_a_save_of_something_else_starts_anew(dataset, images, made_from):
     assert len(made) == 11
     name = f"none/{NAMES[0]}"
     assert contents(dataset.location)[name] == encode_jpeg(shifted(images, "none", None)[0])
-    assert [path.name for path in dataset.location.parent.iterdir()] == ["sets"]
+    assert {path.name for path in dataset.location.parent.iterdir()} == {"sets", ".sets.stamp.json"}
+
+
+def test_a_save_killed_between_renaming_and_stamping_makes_nothing_again(dataset, images):
+    dataset.begin("this")
+    dataset.save(cells(images))
+    assert not dataset.exists()
+    for made_from, expected in (("this", 0), ("that", 11)):
+        made = []
+        later = ImageFoldersDataset(filepath=str(dataset.location))
+        later.begin(made_from)
+        later.save(cells(images, made=made))
+        assert len(made) == expected
+    later.stamp("that")
+    assert later.exists()
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_save_that_fails_at_its_first_set_leaves_nothing(dataset, images, begun):
+    if begun:
+        dataset.begin("this")
+    with pytest.raises(KeyboardInterrupt):
+        dataset.save(cells(images, stop=("none", None)))
+    assert list(dataset.location.parent.iterdir()) == []
+
+
+def test_what_no_save_began_is_foreign(dataset, images):
+    assert not dataset.foreign
+    dataset.location.mkdir(parents=True)
+    assert not dataset.foreign
+    (dataset.location / "mine.txt").touch()
+    assert dataset.foreign
+    dataset.save(cells(images))
+    assert not dataset.foreign
+    dataset.stamp("this")
+    dataset.invalidate()
+    assert not dataset.exists()
+    assert not dataset.foreign
 
 
 def test_leftovers_without_a_note_are_cleared(dataset, images):

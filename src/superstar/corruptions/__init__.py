@@ -9,7 +9,9 @@ from superstar.corruptions.registry import (
     STANDARD_SHIFTS,
     SURROGATES,
     corrupt,
+    frost_of,
     preset_strengths,
+    spell_out,
 )
 from superstar.corruptions.textures import frost_source
 
@@ -22,6 +24,8 @@ __all__ = [
     "STANDARD_SHIFTS",
     "SURROGATES",
     "corrupt",
+    "frost_of",
     "frost_source",
     "preset_strengths",
+    "spell_out",
 ]

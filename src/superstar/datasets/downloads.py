@@ -17,6 +17,11 @@ from superstar.datasets.image_folders import (
 
 
 class _Download(AbstractDataset[NoReturn, Any]):
+    @property
+    def location(self) -> Path:
+        """Where the folder lies."""
+        return self._folder
+
     def __init__(self, *, folder: str, metadata: dict[str, Any] | None = None):
         self._folder = Path(folder)
         self.metadata = metadata
@@ -91,10 +96,13 @@ class ClassFoldersDataset(_Download):
         return list_images(self._folder, list_classes(self._folder))
 
     def identity(self) -> str:
-        """A digest of the files' names, sizes and times of change; of nothing if there are none."""
+        """A digest of the images' names, sizes and times of change.
+
+        Raises:
+            InputError: what `list_images` refuses.
+        """
         digest = hashlib.sha256()
-        for path in sorted(self._folder.glob("*/*")):
-            told = path.stat()
-            name = path.relative_to(self._folder).as_posix()
+        for name in self.load().names:
+            told = (self._folder / name).stat()
             digest.update(f"{name} {told.st_size} {told.st_mtime_ns}\n".encode())
         return digest.hexdigest()[:32]

@@ -5,6 +5,7 @@ perturbations", ICLR 2019: `<shift>/<severity>/<wnid>/<file>.JPEG`, 224x224 pixe
 clean images through the same JPEG, which the published benchmark lacks, are `none/<wnid>/`.
 """
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -31,6 +32,10 @@ GROUPS = ("blur", "digital", "extra", "noise", "weather")
 JPEG_QUALITY = 85
 CLASSES = "classes.txt"
 """Beside the sets that we write: names of the class folders, in the order of the labels."""
+
+_ENDINGS = " ".join(sorted(SUFFIXES))
+
+logger = logging.getLogger(__name__)
 
 Named = tuple[Sequence[str], NDArray[np.uint8]]
 """Some images of a set: `<class>/<file>` of each, and uint8 (N, H, W, 3)."""
@@ -134,7 +139,7 @@ def list_images(
 
     Raises:
         InputError: no such folder, no class folders in it or images beside them, one that is not
-            in the list or that holds no image, or fewer images than `count`.
+            in the list, that holds no image or that holds folders, or fewer images than `count`.
     """
     if folder.is_dir() and (images := [n for n in _visible(folder)[1] if _is_image(n)]):
         raise InputError(f"{folder / images[0]} lies outside the class folders of {folder}")
@@ -142,14 +147,30 @@ def list_images(
     label_of = {wnid: label for label, wnid in enumerate(wnids)}
     names: list[str] = []
     labels: list[int] = []
+    others: list[Path] = []
     for wnid in classes:
         if wnid not in label_of:
             raise InputError(f"{folder / wnid} is the folder of none of the {len(wnids)} classes")
-        files = [name for name in _visible(folder / wnid)[1] if _is_image(name)]
+        deeper, there = _visible(folder / wnid)
+        if deeper:
+            raise InputError(
+                f"{folder / wnid / deeper[0]} is a folder within a class: "
+                "images must lie at <class>/<file>"
+            )
+        files = [name for name in there if _is_image(name)]
         if not files:
-            raise InputError(f"{folder / wnid} holds no images")
+            raise InputError(f"{folder / wnid} holds no images ({_ENDINGS})")
+        others += [folder / wnid / name for name in there if not _is_image(name)]
         names += [f"{wnid}/{name}" for name in files]
         labels += [label_of[wnid]] * len(files)
+    if others:
+        logger.warning(
+            "%d files are left out, whose endings are not those of images (%s): %s%s",
+            len(others),
+            _ENDINGS,
+            ", ".join(map(str, others[:3])),
+            ", ..." if len(others) > 3 else "",
+        )
     found = ImageFiles(folder, tuple(names), np.array(labels, np.int64), resize, crop)
     if count is None:
         return found

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superstar.corruptions import corrupt, frost_source
+from superstar import __version__
+from superstar.corruptions import corrupt, frost_of
 from superstar.datasets import ImageFiles
 from superstar.images import ImageSet, from_uint8, to_uint8
 
@@ -29,13 +30,13 @@ def describe_shifts(
     shifts: Sequence[str], severities: Sequence[int], scale: str, seed: int
 ) -> dict[str, Any]:
     """What shifted sets were made with, frost's textures included, where there is frost."""
-    frosty = any("frost" in shift.split("+") for shift in shifts)
     return {
+        "superstar": __version__,
         "shifts": list(shifts),
         "severities": list(severities),
         "scale": scale,
         "seed": seed,
-        "frost": frost_source() if frosty else None,
+        "frost": frost_of(shifts),
     }
 
 
