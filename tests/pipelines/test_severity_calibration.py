@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from superstar.corruptions import corrupt, preset_strengths
+from superstar.corruptions import STRENGTH_LABELS, SURROGATES, corrupt, preset_strengths
 from superstar.images import ImageSet
 from superstar.measures import state_features
 from superstar.photos import load_photo
 from superstar.pipelines.severity_calibration.nodes import (
     choose_severities,
+    draw_severities,
     measure_grids,
     spread_levels,
 )
@@ -102,3 +103,15 @@ def test_presets_are_the_papers_values_whatever_they_do(measured):
     strengths, table = choose_severities(grids, preset)
     assert strengths == {name: list(preset_strengths(name)) for name in GRIDS}
     assert len(table) == 30
+
+
+def test_the_figure_says_what_each_strength_is(measured):
+    assert set(STRENGTH_LABELS) == set(SURROGATES)
+    _, grids = measured
+    _, chosen = choose_severities(grids, PARAMETERS)
+    axes = draw_severities(grids, chosen, PARAMETERS).axes
+    labels = {axis.get_title(): axis.get_xlabel() for axis in axes}
+    assert labels == {
+        name.replace("_", " "): STRENGTH_LABELS[name] for name in grids["surrogate"].unique()
+    }
+    assert labels["median blur"] == "side of the window (pixels)"

@@ -13,6 +13,7 @@ from superstar.corruptions.registry import (
     preset_strengths,
     spell_out,
 )
+from superstar.corruptions.surrogates import STRENGTH_LABELS
 from superstar.corruptions.textures import frost_source
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "SHIFTS",
     "SHIFT_SETS",
     "STANDARD_SHIFTS",
+    "STRENGTH_LABELS",
     "SURROGATES",
     "corrupt",
     "frost_of",

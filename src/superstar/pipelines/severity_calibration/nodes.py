@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
-from superstar.corruptions import SURROGATES, corrupt, preset_strengths
+from superstar.corruptions import STRENGTH_LABELS, SURROGATES, corrupt, preset_strengths
 from superstar.images import ImageSet
 from superstar.measures import FEATURES, state_features
 from superstar.parameters import SeverityCalibration
@@ -114,7 +114,7 @@ def draw_severities(
         picked = chosen[chosen["surrogate"] == name]
         axis.axhspan(*rule, color="0.92", zorder=0, label="allowed at severity 5")
         axis.plot(grid["strength"], grid["change"], "o-", color="0.6", ms=3, lw=1)
-        axis.plot(picked["strength"], picked["change"], "o", color="C3", ms=7)
+        axis.plot(picked["strength"], picked["change"], "o", color="C3", ms=7, label="severities")
         for severity, strength, change in zip(
             picked["severity"], picked["strength"], picked["change"], strict=True
         ):
@@ -123,7 +123,7 @@ def draw_severities(
             )
         axis.set(
             title=str(name).replace("_", " "),
-            xlabel="strength",
+            xlabel=STRENGTH_LABELS[str(name)],
             ylabel=f"relative change of {grid['feature'].iloc[0]}",
         )
         axis.margins(y=0.15)
