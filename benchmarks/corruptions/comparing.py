@@ -1,6 +1,6 @@
 """Ours and the peer on the same images."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,6 +35,8 @@ SEVERITIES = (1, 2, 3, 4, 5)
 TIMED = 3
 """Severity at which speed is measured."""
 REPEATS = 5
+SINGLE_IMAGES, SINGLE_BATCHES = 2, 15
+"""Images that are drawn alone where all of them miss, and batches that their draws come in."""
 
 
 @dataclass(frozen=True)
@@ -90,14 +92,14 @@ def equality(images: NDArray[np.uint8], peer: Peer, name: str, severity: int) ->
 
 
 def likeness(
-    images: NDArray[np.uint8], peer: Peer, name: str, severity: int, draws: int
+    images: NDArray[np.uint8], peer: Peer, name: str, severity: int, draws: range
 ) -> Likeness:
-    """Compare a random shift over at least two draws."""
+    """Compare a random shift over at least two draws, of which each number gives another."""
 
     def described(corrupted: Callable[[int], NDArray[np.uint8]]) -> list[Statistics]:
         return [
             describe((corrupted(draw) - images.astype(np.float32)) / np.float32(255))
-            for draw in range(draws)
+            for draw in draws
         ]
 
     mine = described(lambda draw: ours(images, name, severity, draw))
@@ -105,10 +107,34 @@ def likeness(
     pooled, base = pool(mine), pool(theirs)
     band = worst_band(pooled, base)
     variances = [
-        np.var([compare(draw, base, band).values() for draw in some], axis=0, ddof=1) / draws
+        np.var([compare(draw, base, band).values() for draw in some], axis=0, ddof=1) / len(draws)
         for some in (mine, theirs)
     ]
     return Likeness(compare(pooled, base, band), np.sqrt(sum(variances)))
+
+
+def single_images(
+    images: NDArray[np.uint8], cells: Sequence[tuple[str, int]], count: int, first: int
+) -> dict[tuple[str, int], list[Likeness]]:
+    """Compare random shifts on single images, each drawn so often that chance says little.
+
+    Args:
+        images: uint8 (N, H, W, 3), of which the first are taken.
+        cells: shifts and severities.
+        count: times that each image is drawn, at least `SINGLE_BATCHES`.
+        first: number of the first draw, above those of all draws before.
+    """
+    found: dict[tuple[str, int], list[Likeness]] = {cell: [] for cell in cells}
+    if not cells:
+        return found
+    for place, image in enumerate(images[:SINGLE_IMAGES]):
+        start = first + place * SINGLE_BATCHES
+        draws = range(start, start + SINGLE_BATCHES)
+        copies = np.repeat(image[None], count // SINGLE_BATCHES, axis=0)
+        with Peer(copies) as peer:
+            for cell in cells:
+                found[cell].append(likeness(copies, peer, *cell, draws))
+    return found
 
 
 def speed(images: NDArray[np.uint8], peer: Peer, name: str) -> Speed:
