@@ -60,8 +60,8 @@ def run(
                     equal[name, severity] = equality(images, peer, name, severity)
                 else:
                     alike[name, severity] = likeness(images, peer, name, severity, range(draws))
-    with console.status("what misses, on single images"):
-        single = single_images(images, misses(alike), single_draws, first=draws)
+        status.update("what misses, on single images")
+        single = single_images(images, peer, misses(alike), single_draws, first=draws)
     with console.status(f"all sets of {whole} images"):
         times = time_all(load_images(source, whole), names)
     return Measured(len(images), draws, equal, alike, single_draws, single, speeds, times)

@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.corruptions.change import BANDS
-from benchmarks.corruptions.comparing import REPEATS, SEVERITIES, TIMED, Equality, Likeness, Speed
+from benchmarks.corruptions.comparing import (
+    REPEATS,
+    SEVERITIES,
+    SINGLE_IMAGES,
+    TIMED,
+    Equality,
+    Likeness,
+    Speed,
+)
 from benchmarks.corruptions.images import CROP, PHOTOS, SIDE
 from benchmarks.corruptions.peer import PACKAGE
 from benchmarks.corruptions.sheet import PHOTO, TILE
@@ -155,8 +163,8 @@ def _random(measured: Measured) -> list[str]:
         parts += [
             "### Rows that miss, on single images",
             "Many images drawn a few times each may miss by chance. Here every row that misses is "
-            f"drawn {measured.single_draws:,} times on one image, by other seeds, for each of the "
-            "first images. A row that is alike on all of them missed by chance.",
+            f"drawn {measured.single_draws:,} times on each of the first {SINGLE_IMAGES} images "
+            "alone, by other seeds. A row that is alike on all of them counts as missed by chance.",
             _table(
                 [
                     _alike_row(key, cell, _verdict(cell), image)
@@ -192,7 +200,7 @@ def _summary(measured: Measured) -> list[str]:
         chance = [_cell(key) for key, cells in measured.single.items() if all(map(is_alike, cells))]
         if chance:
             line += (
-                f"; by chance, alike in {measured.single_draws:,} draws of one image: "
+                f"; of these by chance (alike in {measured.single_draws:,} draws of one image): "
                 f"{', '.join(chance)}"
             )
         lines.append(line)
