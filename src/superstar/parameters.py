@@ -293,6 +293,7 @@ class Corrupt(Section):
     severities: Severities
     resize: Annotated[int, Field(ge=16)] | None
     crop: Annotated[int, Field(ge=16)] | None
+    format: Literal["jpeg", "png"]
     batch_size: Count
     input: str | None = None
     output: str | None = None
@@ -429,7 +430,10 @@ class Parameters(Section):
         for name in ("example_shift", "example_beta_shift"):
             shift = getattr(self.reporting, name)
             if shift not in self.benchmark_generation.shifts:
-                raise InputError(f"reporting.{name} {shift!r} is not among the shifts evaluated")
+                raise InputError(
+                    f"reporting.{name} {shift!r} is not among benchmark_generation.shifts: "
+                    "set it to one of them"
+                )
         return self
 
     @model_validator(mode="after")

@@ -21,7 +21,7 @@ from superstar.datasets import (
     read_wnids,
 )
 from superstar.datasets import image_folders as module
-from superstar.datasets.image_folders import GROUPS, encode_jpeg, write_images
+from superstar.datasets.image_folders import GROUPS, encode_jpeg, output_names, write_images
 from superstar.errors import InputError
 from superstar.images import to_uint8
 
@@ -264,7 +264,7 @@ def test_a_number_that_cannot_be_met_is_an_error(download, count):
         ("fog", 3, "fog has no severity 3: there are 1, 2, 4, 5"),
         ("fog", 6, "must be an integer from 1 to 5, not 6"),
         ("fog", None, "must be an integer from 1 to 5, not None"),
-        ("none", 2, "none has no severity"),
+        ("none", 2, "none has no severity: leave 2 out"),
     ],
 )
 def test_what_is_not_there_is_told_with_what_is(download, shift, severity, message):
@@ -339,13 +339,16 @@ def test_clean_images_of_other_sizes_and_formats_are_listed_too(tmp_path, images
 
 def test_the_identity_of_a_folder_is_that_of_its_images(download):
     folder = download / "fog" / "2"
-    dataset = ClassFoldersDataset(folder=str(folder))
-    first = dataset.identity()
+
+    def identity():
+        return ClassFoldersDataset(folder=str(folder)).identity()
+
+    first = identity()
     (folder / WNIDS[2] / ".DS_Store").touch()
     (folder / WNIDS[2] / "notes.txt").touch()
-    assert dataset.identity() == first
+    assert identity() == first
     shutil.copy(folder / NAMES[0], folder / WNIDS[2] / "one_more.JPEG")
-    assert dataset.identity() != first
+    assert identity() != first
 
 
 @pytest.mark.parametrize(
@@ -382,9 +385,10 @@ def test_the_list_of_classes_is_read_in_order(wnids, tmp_path):
         ([(("../a.png",), np.zeros((1, 16, 16, 3), np.uint8))], "must be <class>/<file>"),
         ([(("/n1/a.png",), np.zeros((1, 16, 16, 3), np.uint8))], "must be <class>/<file>"),
         (
-            [(("n1/a.png", "n1/a.jpg"), np.zeros((2, 16, 16, 3), np.uint8))],
-            r"two images would be written to n1/a\.JPEG",
+            [(("n1/a.png", "n1/a.png"), np.zeros((2, 16, 16, 3), np.uint8))],
+            r"two images would be written to n1/a\.png",
         ),
+        ([(("n1/a.jpg",), np.zeros((1, 16, 16, 3), np.uint8))], r"must end in \.JPEG or \.png"),
     ],
 )
 def test_what_is_no_set_is_not_written(tmp_path, batches, message):
@@ -392,16 +396,20 @@ def test_what_is_no_set_is_not_written(tmp_path, batches, message):
         write_images(tmp_path / "set", batches)
 
 
-def test_endings_become_jpeg_and_dots_in_names_stay(tmp_path):
+@pytest.mark.parametrize(("file_format", "ending"), [("jpeg", "JPEG"), ("png", "png")])
+def test_endings_become_the_format_s_and_dots_in_names_stay(tmp_path, images, file_format, ending):
     names = ("n1/a.png", "n1/b.jpeg", "n1/c", "n1/d.1", "n1/e.1.JPG")
-    write_images(tmp_path / "set", [(names, np.zeros((5, 16, 16, 3), np.uint8))])
-    assert sorted(contents(tmp_path / "set")) == [
-        "n1/a.JPEG",
-        "n1/b.JPEG",
-        "n1/c.JPEG",
-        "n1/d.1.JPEG",
-        "n1/e.1.JPEG",
-    ]
+    new = output_names(names, file_format)
+    assert new == tuple(f"n1/{stem}.{ending}" for stem in ("a", "b", "c", "d.1", "e.1"))
+    write_images(tmp_path / "set", [(new, images[:5])])
+    assert sorted(contents(tmp_path / "set")) == sorted(new)
+    read = to_uint8(list_images(tmp_path / "set", ["n1"]).batch())
+    assert np.array_equal(read, images[:5]) is (file_format == "png")
+
+
+def test_names_that_differ_in_their_endings_alone_are_both_named():
+    with pytest.raises(InputError, match=r"n1/a\.jpg and n1/a\.png would both be .* n1/a\.JPEG"):
+        output_names(("n1/a.jpg", "n2/a.png", "n1/a.png"), "jpeg")
 
 
 def test_an_interrupted_save_goes_on_and_ends_with_the_same_bytes(dataset, images, tmp_path):

@@ -26,6 +26,7 @@ GIVEN = {
     "severities": [2, 5],
     "resize": 40,
     "crop": 32,
+    "format": "jpeg",
     "batch_size": 3,
 }
 CLASSES = ("cat", "dog")
@@ -64,7 +65,7 @@ def test_every_set_is_the_clean_one_corrupted(folder):
     assert list(sets) == wanted
     names, clean = sets["none", None]
     assert clean.shape == (7, 32, 32, 3)
-    assert names == sorted(f"{path.parent.name}/{path.name}" for path in folder.glob("*/*"))
+    assert names == sorted(f"{path.parent.name}/{path.stem}.JPEG" for path in folder.glob("*/*"))
     for shift, severity in wanted[1:]:
         expected = to_uint8(corrupt(from_uint8(clean), shift, severity, "imagenet", 4))
         np.testing.assert_array_equal(sets[shift, severity][1], expected)
@@ -89,6 +90,7 @@ def test_the_description_tells_what_sets_were_made_from_and_with(folder):
         "classes": 2,
         "resize": 40,
         "crop": 32,
+        "format": "jpeg",
         "jpeg_quality": 85,
         "superstar": __version__,
         "shifts": ["frost", "snow"],
@@ -98,6 +100,18 @@ def test_the_description_tells_what_sets_were_made_from_and_with(folder):
         "frost": frost_source(),
     }
     assert nodes.describe(images, GIVEN, "imagenet", 0)["frost"] is None
+
+
+def test_without_loss_files_hold_what_corrupt_gives(folder, tmp_path):
+    sets = made(folder, format="png")
+    files = ImageFoldersDataset(filepath=str(tmp_path / "out"))
+    images = ClassFoldersDataset(folder=str(folder)).load()
+    files.save(nodes.corrupt_files(images, GIVEN | {"format": "png"}, "imagenet", 4))
+    for (shift, severity), (names, expected) in sets.items():
+        loaded = files.load().load(shift, severity)
+        assert list(loaded.names) == names
+        np.testing.assert_array_equal(to_uint8(loaded.batch()), expected)
+    assert nodes.describe(images, GIVEN | {"format": "png"}, "cifar", 4)["jpeg_quality"] is None
 
 
 def places(images: Path, output: Path, given: dict[str, str | None] | None = None) -> DataCatalog:

@@ -51,7 +51,7 @@ def test_levels_are_five_different_strengths_in_order(changes):
 
 
 @pytest.mark.parametrize(("top", "within"), [(0.9, True), (0.2, False)])
-def test_the_table_says_whether_the_rule_is_met(top, within):
+def test_the_table_says_whether_the_rule_is_met(top, within, caplog):
     grid = pd.DataFrame(
         {
             "surrogate": "median_blur",
@@ -66,7 +66,9 @@ def test_the_table_says_whether_the_rule_is_met(top, within):
     )
     strengths, table = choose_severities(grid, PARAMETERS)
     assert strengths == {"median_blur": [2.0, 3.0, 4.0, 5.0, 6.0]}
-    assert table["within_rule"].eq(within).all()
+    assert table["severity_5_within_rule"].eq(within).all()
+    assert table["severity_5_ends_grid"].all()
+    assert ("outside 0.3 to 1" in caplog.text) is not within
     assert table["severity"].tolist() == [1, 2, 3, 4, 5]
 
 
@@ -96,13 +98,16 @@ def test_families_change_their_entry_in_their_direction_or_it_counts_as_negative
     assert grids["sigmoid_increase", 8] == pytest.approx(-grids["sigmoid_decrease", 8])
 
 
-def test_presets_are_the_papers_values_whatever_they_do(measured):
+def test_presets_are_the_papers_values_whatever_they_do(measured, caplog):
     design, _ = measured
     preset = PARAMETERS | {"severities": "preset"}
     grids = measure_grids(design, preset, "imagenet", 0)
     strengths, table = choose_severities(grids, preset)
     assert strengths == {name: list(preset_strengths(name)) for name in GRIDS}
     assert len(table) == 30
+    wrong = table.loc[table["surrogate"].eq("sigmoid_decrease") & table["change"].lt(0), "severity"]
+    named = ", ".join(map(str, wrong))
+    assert f"sigmoid_decrease: at severity {named} the state changes in the other" in caplog.text
 
 
 def test_the_figure_says_what_each_strength_is(measured):

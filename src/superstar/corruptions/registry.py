@@ -134,6 +134,10 @@ def corrupt(
     made alone, equals that part of the whole bit by bit. Where a composite names a shift again,
     the place among its parts is one more key.
 
+    Constants mean at any size what they mean in the benchmark: radii and widths of blurs, of grains
+    and of motion are pixels, so that blurs are harsher on smaller images; elastic's map, zoom,
+    pixelate and clouds follow the image's size.
+
     Args:
         images: float32 (N, 3, H, W) in [0, 1], of any size from 16 × 16.
         name: one of `SURROGATES` or `SHIFTS`; several of them joined by "+", applied from left

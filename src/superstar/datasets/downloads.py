@@ -1,6 +1,7 @@
 """Images that others made, the published benchmarks among them: read only, without our stamps."""
 
 import hashlib
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -92,7 +93,11 @@ class ClassFoldersDataset(_Download):
     """
 
     def load(self) -> ImageFiles:
-        """List the files; images are opened when they are asked for."""
+        """The files, listed once; images are opened when they are asked for."""
+        return self._files
+
+    @cached_property
+    def _files(self) -> ImageFiles:
         return list_images(self._folder, list_classes(self._folder))
 
     def identity(self) -> str:

@@ -9,6 +9,7 @@ beside, and the next run goes on from there if it would make the same.
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 from abc import abstractmethod
@@ -21,6 +22,8 @@ from rich.progress import track
 
 from superstar.errors import InputError
 from superstar.provenance import Stamp
+
+logger = logging.getLogger(__name__)
 
 Piece = tuple[str, Callable[[Path], None]]
 """A part of a folder: its relative name, and a function that writes it, a file or a folder."""
@@ -200,6 +203,10 @@ class PiecesDataset(FileDataset):
         self._set_mark({})
         note = self._beside.with_name(f"{self._beside.name}.made_from")
         if made_from is None or not note.is_file() or note.read_text() != made_from:
+            if _finished_pieces(self._beside):
+                logger.warning(
+                    "%s: what an interrupted run with other settings made is removed", self.location
+                )
             # In this order, so that the note never speaks for what is half removed.
             remove(note)
             remove(self._beside)
@@ -235,7 +242,10 @@ class PiecesDataset(FileDataset):
         """Write every piece that is not there yet beside, then rename it."""
         self._filepath.mkdir(parents=True, exist_ok=True)
         folder = self._filepath.name.removeprefix(".part-")
-        for name, write in track(list(self._pieces(data)), f"writing {folder}", transient=True):
+        pieces = list(self._pieces(data))
+        if kept := sum((self._filepath / name).exists() for name, _ in pieces):
+            logger.info("%s goes on: %d of %d are there", folder, kept, len(pieces))
+        for name, write in track(pieces, f"writing {folder}", transient=True):
             place = self._filepath / name
             if place.exists():
                 continue
