@@ -40,6 +40,9 @@ results: ## show a run's results in the docs (BENCHMARK=photos)
 	cp data/08_reporting/$(BENCHMARK)/main_table.csv docs/results/$(BENCHMARK).csv
 	mkdir -p docs/figures
 	cp $(addprefix data/08_reporting/$(BENCHMARK)/figures/,example.png actions.png inaction.png) docs/figures/
+	@cd data/08_reporting/$(BENCHMARK) && for name in oracle sensitivity; do \
+		test ! -f $$name.md || { cp $$name.md "$(CURDIR)/docs/results/$(BENCHMARK)_$$name.md" && \
+			cp figures/$$name.png "$(CURDIR)/docs/figures/"; }; done
 
 study: $(READY) ## compare the projections and show that in the docs (two minutes)
 	$(KEDRO) run --pipelines projection_study $(if $(ENV),--env $(ENV)) $(ARGS)

@@ -6,6 +6,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from benchmarks.agreement.comparison import Comparison
+from benchmarks.agreement.figure import shifts_figure
 from benchmarks.agreement.released import read_released
 from benchmarks.agreement.setups import imagenet, imagenet_files
 from benchmarks.agreement.shifts import (
@@ -17,7 +18,8 @@ from benchmarks.agreement.shifts import (
     reversals,
     unexplained,
 )
-from benchmarks.agreement.shifts_report import check_section, shifts_section
+from benchmarks.agreement.shifts_report import check_part, shifts_part
+from benchmarks.agreement.tables import Part
 from benchmarks.agreement.transport import (
     Estimate,
     blocks,
@@ -172,9 +174,35 @@ def test_the_summary_tells_which_order_other_draws_restore():
     released = Figures({"fog": [100, 200, 300, 400, 500]})
     for value, restored in ((185, False), (320, True)):
         anew = {("fog", 2): [cell(200, 1)] * 4, ("fog", 3): [cell(value, 1)] * 4}
-        summary, _ = shifts_section(cells, anew, released, "imagenet")
-        assert "for 0 of 1 shifts; reversed: fog 2 and 3" in summary[-1]
-        assert ("in the mean of 5 draws of the shift: fog 2 and 3" in summary[-1]) is restored
+        note = shifts_part(cells, anew, released, "imagenet").notes[-1]
+        assert "for 0 of 1 shifts. Reversed: fog 2 and 3." in note
+        assert ("in the mean of 5 draws of the shift: fog 2 and 3." in note) is restored
+
+
+def test_the_figure_has_a_row_a_shift_the_highest_first():
+    def cells_of(name, values):
+        estimates = [Estimate(value, np.array([2.0])) for value in values]
+        return {(name, k): Cell(each, each, None) for k, each in enumerate(estimates, start=1)}
+
+    cells = cells_of("fog", [95, 96, 97, 98, 90]) | cells_of("snow", [103, 101, 102, 101, 100])
+    released = Figures({"fog": [100] * 5, "snow": [100] * 5})
+    axis = shifts_figure(cells, released, "imagenet").axes[0]
+    assert [label.get_text() for label in axis.get_yticklabels()] == ["snow", "fog"]
+    bottom, top = axis.get_ylim()
+    assert bottom > top
+    points, bars = [], []
+    for line in axis.containers:
+        points.append(np.column_stack(line.lines[0].get_data()).astype(float))
+        ends = np.array([segment[:, 0] for segment in line.lines[2][0].get_segments()], float)
+        bars.append(np.diff(ends, axis=1).ravel())
+    np.testing.assert_allclose([point[:, 0] for point in points], _off_by(cells), atol=1e-9)
+    np.testing.assert_allclose(bars, 12)
+    # All severities of a shift are nearer to its name than to the next.
+    assert (np.abs(np.array(points)[:, :, 1] - [0, 1]) < 0.5).all()
+
+
+def _off_by(cells):
+    return [[cells[name, k].like.value - 100 for name in ("snow", "fog")] for k in range(1, 6)]
 
 
 def test_what_is_off_or_out_of_order_is_unexplained():
@@ -202,7 +230,7 @@ class Few:
 
 def test_nothing_is_checked_with_too_few_images():
     assert check_extrapolation(Few()) == {}
-    assert check_section({}, "cifar100") == ([], [])
+    assert check_part({}, "cifar100") == Part()
 
 
 @pytest.mark.skipif(not SAMPLE.is_dir(), reason="no sample of ImageNet in ../shared")

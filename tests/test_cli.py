@@ -39,7 +39,7 @@ def refused(project, *arguments):
         (["--env", "test", "--params", "benchmark=other"], "conf/<environment>/globals.yml"),
         (["--env", "test", "--nodes", "nope"], "does not contain nodes named ['nope']"),
         (["--env", "test", "--pipelines", ""], "--pipelines names no pipeline"),
-        (["--env", "test", "--params", "evaluation.severities=6"], "evaluation.severities = 6"),
+        (["--env", "test", "--params", "evaluation.severities=6"], "evaluation.severities.0 = 6"),
     ],
 )
 def test_a_mistake_on_the_command_line(finished_run, arguments, message):

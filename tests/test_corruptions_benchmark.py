@@ -10,9 +10,20 @@ from PIL import Image
 from scipy import ndimage
 
 from benchmarks.corruptions.__main__ import main
-from benchmarks.corruptions.change import BANDS, compare, describe, pool, worst_band
-from benchmarks.corruptions.comparing import cut_off
+from benchmarks.corruptions.change import (
+    BANDS,
+    Difference,
+    compare,
+    describe,
+    pool,
+    worst_band,
+)
+from benchmarks.corruptions.comparing import Likeness, cut_off
 from benchmarks.corruptions.images import load_images
+from benchmarks.corruptions.report import Measured, compose, misses
+from benchmarks.corruptions.sheet import MOST_BYTES, TILE
+from benchmarks.corruptions.whole import WholeTimes
+from superstar.corruptions import frost_source
 from superstar.errors import InputError
 from superstar.images import from_uint8
 
@@ -101,12 +112,50 @@ def test_without_the_peer_one_line_says_how_to_install_it(monkeypatch) -> None:
     assert "\n" not in str(caught.value)
 
 
+def off_by(percent: float) -> Likeness:
+    return Likeness(Difference(0, percent, 0, 0, 0), np.ones(5))
+
+
+def test_what_the_peer_makes_otherwise_is_not_judged_and_what_misses_is_drawn_again() -> None:
+    alike = {
+        ("frost", 1): off_by(70),
+        ("elastic_transform", 2): off_by(800),
+        ("spatter", 1): off_by(12),
+        ("spatter", 2): off_by(4),
+        ("snow", 3): off_by(-6),
+    }
+    assert misses(alike) == [("spatter", 1), ("snow", 3)]
+    single = {("spatter", 1): [off_by(1), off_by(2)], ("snow", 3): [off_by(1), off_by(-7)]}
+    measured = Measured(9, 6, {}, alike, 1500, single, {}, WholeTimes(1, 1, 1, 1))
+    page = compose({}, "photos", measured, None)
+    assert (
+        "random, alike: 1 of 3; missed: spatter 1, snow 3; of these by chance (alike in 1,500 "
+        "draws of one image): spatter 1\n" in page
+    )
+    assert "than the benchmark: frost, elastic_transform\n" in page
+    lines = [[cell.strip() for cell in line.split("|")] for line in page.splitlines()]
+    verdicts = {(row[1], row[2]): row[8] for row in lines if len(row) == 10}
+    assert verdicts["frost", "1"] == verdicts["elastic_transform", "2"] == "not comparable"
+    assert verdicts["spatter", "1"] == "**no**"
+    assert [row[9] for row in lines if len(row) == 11 and row[3] in "12"] == [
+        "yes",
+        "yes",
+        "yes",
+        "**no**",
+    ]
+    for name in ("frost", "elastic_transform"):
+        assert f"- {name}, not comparable: " in page
+    assert ("textures that we draw" in page) is (frost_source() == "procedural")
+    assert "![" not in page
+
+
 def test_a_run_tells_likeness_from_unlikeness(tmp_path: Path) -> None:
     package = tmp_path / "imagecorruptions"
     package.mkdir()
     (package / "__init__.py").write_text(STAND_IN)
     output, sheet = tmp_path / "docs" / "page.md", tmp_path / "docs" / "sheet.jpg"
     command = [sys.executable, "-m", "benchmarks.corruptions", "--count", "2", "--draws", "2"]
+    command += ["--single-draws", "15"]
     command += ["--sheet", str(sheet), "--whole", "3", "--only", "contrast", "gaussian_noise"]
     command += ["--output", str(output)]
     path = {"PYTHONPATH": str(tmp_path), "PATH": ""}
@@ -120,10 +169,17 @@ def test_a_run_tells_likeness_from_unlikeness(tmp_path: Path) -> None:
     assert "without randomness, equal: 5 of 5; missed: none" in page
     assert "random, alike: 0 of 5; missed: gaussian_noise 1" in page
     lines = [line for line in page.splitlines() if line.startswith("| ")]
-    assert sum(line.startswith("| gaussian_noise") for line in lines) == 5 + 1
+    # All severities, each of them again on both images, and the speed.
+    assert sum(line.startswith("| gaussian_noise") for line in lines) == 5 + 10 + 1
+    assert "drawn 15 times on each of the first 2 images alone" in page
+    assert "(sheet.jpg)" in page
+    assert "Frost has " in page
     assert sum(line.startswith("| contrast") for line in lines) == 1 + 1
     assert any(line.startswith("| median") for line in lines)
     assert "all 10 sets of 3 images: " in page
-    assert sheet.stat().st_size < 300_000
+    assert sheet.stat().st_size <= MOST_BYTES
     with Image.open(sheet) as picture:
-        assert min(picture.size) > 700
+        assert min(picture.size) > 1300
+        shown = np.asarray(picture.convert("L"))
+    # A tile of the photograph and 95 of shifts, of which snow is nearly white.
+    assert (shown < 250).sum() > 90 * TILE**2

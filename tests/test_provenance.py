@@ -2,6 +2,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from superstar.corruptions import SHIFTS, registry
 from superstar.provenance import Stamp, node_fingerprint, outdated
 
 
@@ -72,6 +73,29 @@ def test_equal_content_made_again_keeps_what_was_made_from_it(stamps):
     made = node_fingerprint(MAKE, PARAMETERS | {"params:make": {"size": 4}}, {})
     again = stamps | {n: Stamp(made, stamps[n].content) for n in ("made", "table")}
     assert outdated(CHAIN, PARAMETERS | {"params:make": {"size": 4}}, again) == set()
+
+
+@pytest.mark.parametrize("parameters", ["params:corrupt", "params:benchmark_generation"])
+def test_other_frost_textures_outdate_what_has_frost_alone(monkeypatch, parameters):
+    def fingerprint(shifts):
+        return node_fingerprint(Node("shift", [parameters]), {parameters: {"shifts": shifts}}, {})
+
+    frosty, clear = fingerprint(["snow+frost"]), fingerprint("fog")
+    assert fingerprint("imagenet_c") == fingerprint(["imagenet_c"]) == fingerprint(list(SHIFTS))
+    monkeypatch.setattr(registry, "frost_source", lambda: "other photographs")
+    assert fingerprint(["snow+frost"]) != frosty
+    assert fingerprint("fog") == clear
+
+
+def test_where_images_lie_and_how_many_are_in_memory_has_no_bearing():
+    node = Node("shift", ["params:corrupt"])
+    one, other = (
+        {"params:corrupt": {"shifts": ["fog"], "crop": 64, "batch_size": n, "output": f"out{n}"}}
+        for n in (1, 2)
+    )
+    assert node_fingerprint(node, one, {}) == node_fingerprint(node, other, {})
+    other["params:corrupt"]["crop"] = 65
+    assert node_fingerprint(node, one, {}) != node_fingerprint(node, other, {})
 
 
 def test_a_raw_input_that_changed_makes_what_was_made_of_it_outdated():

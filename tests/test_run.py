@@ -263,7 +263,7 @@ def test_an_interrupted_run_says_how_to_go_on(project_copy):
     process.send_signal(signal.SIGINT)
     rest = process.stderr.read()
     assert process.wait() == 130
-    assert "kedro run --only-missing-outputs" in rest
+    assert "`kedro run --env test --only-missing-outputs` goes on from here" in rest
     assert "Traceback" not in rest
 
 

@@ -1,51 +1,57 @@
-"""Our distances under the benchmark's shifts against the released ones."""
+"""How far our distances under the benchmark's shifts lie from the released ones."""
 
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, NullFormatter
 
+from benchmarks.agreement.comparison import STATE_ERRORS
 from benchmarks.agreement.released import SEVERITIES, Released
-from benchmarks.agreement.shifts import SHIFT_PERCENT, Shifted
+from benchmarks.agreement.shifts import SHIFT_PERCENT, Shifted, compare_shifts
 from benchmarks.agreement.tables import plain
 
-_MARKERS = "osD^v<>PX*"
+_SPREAD = 0.13
+"""Between the severities of a shift, where the shifts are 1 apart."""
 
 
 def shifts_figure(cells: Shifted, released: Released, benchmark: str) -> Figure:
-    """Like for like over released, a curve through each shift's severities, bars of one s.e."""
-    figure = Figure(figsize=(8.4, 6), layout="constrained")
-    axis = figure.subplots()
+    """Like for like less released, in percent of it: a row a shift, a point a severity.
+
+    Bars reach as many standard errors as a cell may be off. The shift that is highest on average
+    comes first.
+    """
+    compared = compare_shifts({key: cell.like for key, cell in cells.items()}, released, benchmark)
     shifts = list(dict.fromkeys(name for name, _ in cells))
-    colours = colormaps["tab20"]
-    for place, name in enumerate(shifts):
-        theirs = [released.distance(benchmark, name, severity) for severity in SEVERITIES]
-        likes = [cells[name, severity].like for severity in SEVERITIES]
+    off = {
+        name: np.array([compared[name, str(severity)].difference for severity in SEVERITIES])
+        for name in shifts
+    }
+    shifts.sort(key=lambda name: off[name].mean(), reverse=True)
+    figure = Figure(figsize=(8.4, 1.2 + 0.42 * len(shifts)), layout="constrained")
+    axis = figure.subplots()
+    axis.axvspan(
+        -SHIFT_PERCENT, SHIFT_PERCENT, color="0.92", lw=0, zorder=0, label=f"±{SHIFT_PERCENT:g}%"
+    )
+    axis.axvline(0, color="black", lw=0.8, zorder=1)
+    colours = colormaps["viridis_r"](np.linspace(0.1, 1, len(SEVERITIES)))
+    rows = np.arange(len(shifts))
+    for place, severity in enumerate(SEVERITIES):
+        at = [compared[name, str(severity)] for name in shifts]
         axis.errorbar(
-            theirs,
-            [like.value for like in likes],
-            [like.standard_error for like in likes],
-            marker=_MARKERS[place % len(_MARKERS)],
-            color=colours(place % colours.N),
+            [cell.difference for cell in at],
+            rows + _SPREAD * (place - (len(SEVERITIES) - 1) / 2),
+            xerr=[100 * STATE_ERRORS * cell.standard_error / cell.released for cell in at],
+            fmt="o",
+            color=colours[place],
             ms=4,
-            lw=0.8,
-            elinewidth=0.7,
-            label=plain(name),
+            elinewidth=1,
+            label=f"severity {severity}",
         )
-    every = [released.distance(benchmark, name, severity) for name, severity in cells]
-    ends = np.array([0.95 * min(every), 1.05 * max(every)])
-    axis.plot(ends, ends, color="black", lw=0.8, zorder=0)
-    share = SHIFT_PERCENT / 100
-    axis.fill_between(ends, (1 - share) * ends, (1 + share) * ends, color="0.9", lw=0, zorder=0)
-    axis.set(xscale="log", yscale="log", xlim=(ends[0], ends[1]))
-    ticks = [value for value in (50, 60, 70, 80, 100, 150, 200, 300, 400) if ends[0] < value]
-    for side in (axis.xaxis, axis.yaxis):
-        side.set_major_locator(FixedLocator(ticks))
-        side.set_major_formatter("{x:g}")
-        side.set_minor_formatter(NullFormatter())
-    axis.set_xlabel("released Wasserstein distance")
-    axis.set_ylabel("ours, like for like")
-    axis.grid(alpha=0.3)
-    axis.set_title(f"Equality, and {SHIFT_PERCENT:g}% around it; bars of one s.e.", fontsize=9)
-    axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    axis.set_yticks(rows, [plain(name) for name in shifts])
+    axis.set_ylim(len(shifts) - 0.5, -0.5)
+    axis.hlines(rows[1:] - 0.5, *axis.get_xlim(), color="0.85", lw=0.6, zorder=0)
+    axis.margins(x=0)
+    axis.set_xlabel(
+        f"ours, like for like, less released, in % of released; bars of {STATE_ERRORS:g} s.e."
+    )
+    figure.legend(loc="outside upper center", ncols=1 + len(SEVERITIES), fontsize=9, frameon=False)
     return figure

@@ -128,7 +128,7 @@ def cifar100(folder: Path, draws: int = DRAWS) -> Setup:
     files = sorted(folder.glob("*test*.parquet"))
     if not files:
         raise InputError(f"{folder} holds no *test*.parquet with CIFAR-100's test images")
-    images = np.concatenate([_from_parquet(file) for file in files])
+    images = np.concatenate([read_parquet_images(file) for file in files])
     points = int(min(MOST_POINTS, len(images) / (2 - 1 / CIFAR_OVERLAP)))
     return Setup(
         benchmark="cifar100",
@@ -169,7 +169,12 @@ def _decode(source: Path | io.BytesIO, name: str) -> Image.Image:
         raise InputError(f"{name} is not an image ({error})") from error
 
 
-def _from_parquet(file: Path) -> Images:
+def read_parquet_images(file: Path) -> Images:
+    """The images of a table of the Hugging Face hub, uint8 (N, 32, 32, 3).
+
+    Raises:
+        InputError: no such table, or images of other sizes.
+    """
     try:
         rows = pd.read_parquet(file, columns=["img"])["img"]
         encoded = [row["bytes"] for row in rows]

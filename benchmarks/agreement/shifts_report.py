@@ -21,140 +21,169 @@ from benchmarks.agreement.shifts import (
     compare_shifts,
     reversals,
 )
-from benchmarks.agreement.tables import TITLES, count, mark, markdown, plain, signed
+from benchmarks.agreement.tables import (
+    TITLES,
+    Part,
+    counted,
+    listed,
+    mark,
+    markdown,
+    missed,
+    plain,
+    signed,
+)
+from benchmarks.corruptions.report import FROST
 from superstar.corruptions import frost_source
 
 FIGURE = "figures/agreement_shifts.png"
 """Where the figure lies, beside the page."""
 
 
-def how_to_read(shifts: Sequence[Shifted]) -> list[str]:
-    """Items of the list, if any data set was measured under the shifts."""
-    if not any(shifts):
-        return []
-    return [
-        "- Distances under the benchmark's shifts come in two ways. `raw` is between the disjoint "
-        "sides of the draws, as for the surrogates. `like for like` is what the release measured: "
-        f"between {MOST_POINTS:,} and {MOST_POINTS:,} images, one in {OVERLAP} on both sides, "
-        "since both thousands were drawn from the same set. For it the sides of the draws are made "
-        "to share so many, and the fall of the distance from our size of sample to the release's "
-        "is taken off. That fall is found by our own images alone: d(n) = d + c·n^(-a) through the "
-        "distances of the same draws at n, n/4 and n/16 images on a side, for each cell by itself.",
-        "- The standard error of such a distance is by the chance of our images, and of what is "
-        "random in the shift. The draws all come from the same images, so that how far they lie "
-        "from one another does not tell it. It is the infinitesimal jackknife: the potentials of "
-        "optimal transport say how much each image, on whichever side, adds to the mean over draws "
-        "and to the extrapolation; the error is the root of the sum of the squares. The released "
-        "figures have an error of their own, which is not counted.",
-        f"- A distance under a benchmark's shift is within if it is off by {SHIFT_PERCENT:g}%, or "
-        f"by {STATE_ERRORS:g} standard errors where that is more. The release has such distances "
-        "of ImageNet alone.",
-    ]
+BY_BRIGHTNESS = "reweighted by brightness"
+ON_SHIFTS = (
+    "### Distances under the benchmark's shifts",
+    "- The release has them of ImageNet alone.\n"
+    "- The shifted images are cut off to 8 bits instead of rounded, as the benchmark's files are. "
+    "All other steps are those of the surrogates.\n"
+    "- `raw` is between the disjoint sides of the draws, as for the surrogates.\n"
+    f"- `like for like` is what the release measured: between {MOST_POINTS:,} and {MOST_POINTS:,} "
+    f"images, one in {OVERLAP} on both sides, since both thousands were drawn from the same set. "
+    "The sides of our draws are made to share so many. Then the fall of the distance from our "
+    "size of sample to the release's is taken off.\n"
+    "- That fall is found by our own images alone, for each cell by itself: d(n) = d + c·n^(-a) "
+    "through the distances of the same draws at n, n/4 and n/16 images on a side.\n"
+    "- `s.e.` is the standard error by the chance of our images, and of what is random in the "
+    "shift. All draws come from the same images, so that how far they lie from one another does "
+    "not tell it. It is the infinitesimal jackknife. The potentials of optimal transport say how "
+    "much each image adds to the mean over draws and to the fall; the error is the root of the "
+    "sum of the squares. The released figures have an error of their own, which is not counted.\n"
+    "- The cells share their images, so that their errors go together.\n"
+    "- `reweighted` is like for like with the weights of the states, which make our images as "
+    "bright as the release's. It shows what brightness alone accounts for.",
+)
 
 
-def shifts_section(
+def shifts_part(
     cells: Shifted, anew: Mapping[Key, Sequence[Cell]], released: Released, benchmark: str
-) -> tuple[list[str], list[str]]:
-    """Lines of the summary and parts of the page; none if nothing was measured."""
+) -> Part:
+    """What the page shows of the benchmark's shifts; nothing if none was measured."""
     if not cells:
-        return [], []
+        return Part()
     title = TITLES[benchmark]
     like = compare_shifts({key: cell.like for key, cell in cells.items()}, released, benchmark)
     raw = compare_shifts({key: cell.raw for key, cell in cells.items()}, released, benchmark)
     found = reversals(cells, released, benchmark)
-    summary = [
-        f"{title}, distances under the benchmark's shifts, like for like: {count(like)}"
-        f"{_by_error_alone(like)}.",
-        f"{title}, the same, raw: {_raw(raw)}.",
-    ]
+    what = "distances under the benchmark's shifts"
+    counts = [counted(benchmark, f"{what}, like for like", like)]
     table = _table(raw, like)
-    parts = [
-        f"### {title}: distances under the benchmark's shifts",
-        "The shifted images go through the same steps as above, but are cut off to 8 bits instead "
-        f"of rounded, as the benchmark's files are. {_FROST[frost_source()]}",
-    ]
     weighted = {key: cell.reweighted for key, cell in cells.items() if cell.reweighted is not None}
     if weighted:
         again = compare_shifts(weighted, released, benchmark)
-        summary.append(f"{title}, the same, like for like and reweighted: {count(again)}.")
+        counts.append(counted(benchmark, f"{what}, like for like, {BY_BRIGHTNESS}", again))
         table = pd.concat([table, _reweighted_columns(again)], axis=1)
-        parts.append(
-            "The columns `reweighted` are like for like with the weights of the states above, "
-            "which make our images as bright as the release's: they show what brightness alone "
-            "accounts for."
-        )
-    summary.append(f"{title}, order of severities: {_order(cells, anew, found)}.")
-    parts += [_differences(like), f"![ours against released]({FIGURE})", markdown(table)]
+    counts.append(counted(benchmark, f"{what}, raw", raw))
+    sections = [
+        f"### {title}: distances under the benchmark's shifts",
+        f"{_differences(like)} {_frost()}",
+        f"![ours less released, in percent]({FIGURE})",
+        f"A point is a severity of a shift, its bar {STATE_ERRORS:g} standard errors to either "
+        f"side, the band {SHIFT_PERCENT:g}%. A distance agrees if its point lies in the band or "
+        "its bar reaches 0.",
+        markdown(table),
+    ]
     if found:
-        parts += [
+        sections += [
             "Pairs of severities that come in another order than in the release. `near tie`: the "
             "released distances differ by less than one standard error of our difference.",
             markdown(_reversal_table(found)),
         ]
     if anew:
-        parts += [
+        sections += [
             "Where ours is off by more than the percentage, or out of order by more than a near "
             f"tie, the shift was drawn anew, {len(OTHER_SEEDS)} times, on the same images. "
-            "`all draws` is the mean with the first one, `s.d.` how far one lies from another: so "
-            "much is the chance of the shift itself. What remains is our images', of which "
+            "`all draws` is the mean with the first one. `s.d.` is how far one lies from another: "
+            "so much is the chance of the shift itself. What remains is our images', of which "
             "`reweighted` takes their brightness away.",
             markdown(_anew_table(cells, anew, released, benchmark)),
         ]
-    return summary, parts
+    notes = [
+        *_off(like),
+        *_by_error_alone(like),
+        *_raw(raw),
+        *_order(cells, anew, found),
+    ]
+    return Part(counts, [f"{title}, benchmark's shifts: {note}" for note in notes], sections)
 
 
-_FROST = {
-    "procedural": "Frost has textures that we draw, the benchmark's photographs not being "
-    "installed: where it misses, that is the likely cause.",
-    "imagecorruptions-imaug": "Frost has the benchmark's photographs, from the package "
-    "imagecorruptions-imaug.",
-}
+def _frost() -> str:
+    source = frost_source()
+    cause = " Where it misses, that is the likely cause." if source == "procedural" else ""
+    return FROST[source] + cause
 
 
-def _raw(cells: Cells) -> str:
-    others = [cell.difference for cell in cells.values() if not cell.within]
-    line = f"{len(cells) - len(others)} of {len(cells)} within"
-    if others:
-        line += f"; the others are off by {signed(min(others), 1)}% to {signed(max(others), 1)}%"
-    return line
+def _off(cells: Cells) -> list[str]:
+    off = missed(cells)
+    return [f"like for like, {listed(off)}."] if off else []
 
 
-def _by_error_alone(cells: Cells) -> str:
+def _raw(cells: Cells) -> list[str]:
+    others = [cell.difference for cell in missed(cells).values()]
+    if not others:
+        return []
+    return [
+        f"raw, the distances that do not agree are off by {signed(min(others), 1)}% to "
+        f"{signed(max(others), 1)}%. They are between as many images as we have, and fewer images "
+        "give a higher distance. `like for like` takes that off."
+    ]
+
+
+def _by_error_alone(cells: Cells) -> list[str]:
     alone = [
         f"{plain(name)} {severity} ({signed(cell.difference, 1)}%, {_in_errors(cell)} s.e.)"
         for (name, severity), cell in cells.items()
         if cell.within and not cell.within_percent
     ]
-    return f"; within by their standard error alone: {', '.join(alone)}" if alone else ""
+    if not alone:
+        return []
+    return [
+        f"like for like, off by more than {SHIFT_PERCENT:g}% but within {STATE_ERRORS:g} standard "
+        f"errors: {', '.join(alone)}."
+    ]
 
 
 def _differences(cells: Cells) -> str:
     table = pd.Series([cell.difference for cell in cells.values()])
     return (
         f"Like for like, the median difference is {signed(table.median(), 1)}%, the median of its "
-        f"absolute value {table.abs().median():.1f}%; they run from {signed(table.min(), 1)}% to "
-        f"{signed(table.max(), 1)}%. The cells share their images, so that their errors go "
-        "together."
+        f"absolute value {table.abs().median():.1f}%. They run from {signed(table.min(), 1)}% to "
+        f"{signed(table.max(), 1)}%."
     )
 
 
-def _order(cells: Shifted, anew: Mapping[Key, Sequence[Cell]], found: Sequence[Reversal]) -> str:
-    shifts = list(dict.fromkeys(name for name, _ in cells))
-    line = f"as released for {len(shifts) - len({pair.shift for pair in found})} of {len(shifts)}"
-    parts = [f"{line} shifts"]
+def _order(
+    cells: Shifted, anew: Mapping[Key, Sequence[Cell]], found: Sequence[Reversal]
+) -> list[str]:
+    """On the order of each shift's severities, where not all are as in the release."""
+    if not found:
+        return []
+    shifts = {name for name, _ in cells}
+    as_released = len(shifts) - len({pair.shift for pair in found})
+    sentences = [
+        f"the order of severities is as released for {as_released} of {len(shifts)} shifts."
+    ]
     near = [_pair(pair) for pair in found if pair.near_tie]
     if near:
-        parts.append(f"near ties: {', '.join(near)}")
+        sentences.append(f"Near ties in the release: {', '.join(near)}.")
     apart = [pair for pair in found if not pair.near_tie]
     if apart:
-        parts.append(f"reversed: {', '.join(_pair(pair) for pair in apart)}")
+        sentences.append(f"Reversed: {', '.join(_pair(pair) for pair in apart)}.")
     restored = [_pair(pair) for pair in apart if _restored(pair, cells, anew)]
     if restored:
-        parts.append(
-            f"as released in the mean of {len(OTHER_SEEDS) + 1} draws of the shift: "
-            f"{', '.join(restored)}"
+        sentences.append(
+            f"As released in the mean of {len(OTHER_SEEDS) + 1} draws of the shift: "
+            f"{', '.join(restored)}."
         )
-    return "; ".join(parts)
+    return [" ".join(sentences)]
 
 
 def _pair(pair: Reversal) -> str:
@@ -248,18 +277,19 @@ def _anew_table(
     return pd.DataFrame(rows)
 
 
-def check_section(checks: Mapping[str, Check], benchmark: str) -> tuple[list[str], list[str]]:
-    """Lines of the summary and parts of the page; none if nothing was checked."""
+def check_part(checks: Mapping[str, Check], benchmark: str) -> Part:
+    """What the page shows of the extrapolation; nothing if it was not checked."""
     if not checks:
-        return [], []
+        return Part()
     title = TITLES[benchmark]
     errors = [100 * (check.extrapolated / check.measured - 1) for check in checks.values()]
     before = [100 * (check.small / check.measured - 1) for check in checks.values()]
-    summary = [
-        f"{title}, extrapolation from {CHECKED_SIDE} to {MOST_POINTS:,} images on a side: off by "
-        f"{signed(min(errors), 1)}% to {signed(max(errors), 1)}%, where {CHECKED_SIDE} images are "
-        f"off by {signed(min(before), 1)}% to {signed(max(before), 1)}%."
-    ]
+    note = (
+        f"{title}, the extrapolation behind like for like, from {CHECKED_SIDE} to {MOST_POINTS:,} "
+        f"images on a side, is off by {signed(min(errors), 1)}% to {signed(max(errors), 1)}%. "
+        f"Without it, {CHECKED_SIDE} images are off by {signed(min(before), 1)}% to "
+        f"{signed(max(before), 1)}%."
+    )
     table = pd.DataFrame(
         {
             "shift": "none" if name == "none" else f"{plain(name)}, severity 5",
@@ -273,14 +303,14 @@ def check_section(checks: Mapping[str, Check], benchmark: str) -> tuple[list[str
         }
         for name, check in checks.items()
     )
-    parts = [
+    sections = [
         f"### {title}: extrapolation to larger samples",
         "Distances under the benchmark's shifts are extrapolated to the release's size of sample "
-        f"(see above). Here are images enough to look: {CHECKED_SAMPLES} disjoint samples of "
-        f"{2 * CHECKED_SIDE} images each, treated as there, beside the distance between "
-        f"{MOST_POINTS:,} and {MOST_POINTS:,} of the same images, sides disjoint there too. The "
-        "standard errors that the samples give themselves stand beside how far they lie from one "
-        "another.",
+        f"(see the method). Here are images enough to check that: {CHECKED_SAMPLES} disjoint "
+        f"samples of {2 * CHECKED_SIDE} images each, treated as there. Beside them stands the "
+        f"distance between {MOST_POINTS:,} and {MOST_POINTS:,} of the same images, sides disjoint "
+        "there too. `mean s.e.` is what the samples give as their own error, `s.d. of a sample` "
+        "how far they lie from one another.",
         markdown(table),
     ]
-    return summary, parts
+    return Part(notes=[note], sections=sections)

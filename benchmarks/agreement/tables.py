@@ -1,24 +1,67 @@
 """How figures are written on the page."""
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
 import pandas as pd
 
-from benchmarks.agreement.comparison import Cells, Comparison
+from benchmarks.agreement.comparison import STATE_ERRORS, Cells, Comparison
 
 TITLES = {"imagenet": "ImageNet", "cifar100": "CIFAR-100"}
 
 _MISS = "**misses**"
-_NAMES = ("surrogate", "feature", "shift")
+_NAMES = ("surrogate", "feature", "shift", "data set", "compared")
 
 
-def count(cells: Cells) -> str:
-    """How many are within, and which miss."""
-    missed = [
+@dataclass(frozen=True)
+class Part:
+    """What a comparison adds to the page.
+
+    Attributes:
+        counts: rows of the summary's table.
+        notes: what does not agree and why, a line each.
+        sections: tables, and what is to be said of them.
+    """
+
+    counts: Sequence[Mapping[str, str]] = ()
+    notes: Sequence[str] = ()
+    sections: Sequence[str] = ()
+
+
+def joined(parts: Iterable[Part]) -> Part:
+    """All of them, in order."""
+    given = list(parts)
+    return Part(
+        [row for part in given for row in part.counts],
+        [line for part in given for line in part.notes],
+        [text for part in given for text in part.sections],
+    )
+
+
+def counted(benchmark: str, what: str, cells: Cells) -> dict[str, str]:
+    """A row of the summary's table."""
+    agree = sum(cell.within for cell in cells.values())
+    rule = f"{max(cell.percent for cell in cells.values()):g}%"
+    if any(cell.standard_error for cell in cells.values()):
+        rule += f" or {STATE_ERRORS:g} s.e."
+    return {
+        "data set": TITLES[benchmark],
+        "compared": what,
+        "agree": f"{agree} of {len(cells)}",
+        "within": rule,
+    }
+
+
+def listed(cells: Cells) -> str:
+    """Cells by name, and how far they are off."""
+    return ", ".join(
         f"{plain(shift)} {which} ({signed(cell.difference, 1)}%)"
         for (shift, which), cell in cells.items()
-        if not cell.within
-    ]
-    line = f"{len(cells) - len(missed)} of {len(cells)} within"
-    return f"{line}; missed: {', '.join(missed)}" if missed else line
+    )
+
+
+def missed(cells: Cells) -> Cells:
+    return {key: cell for key, cell in cells.items() if not cell.within}
 
 
 def plain(name: str) -> str:

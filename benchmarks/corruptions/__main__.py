@@ -1,6 +1,7 @@
 """Compare our benchmark shifts with those of imagecorruptions-imaug on the same images."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,16 +11,18 @@ from rich.console import Console
 from benchmarks.corruptions.comparing import (
     FIXED,
     SEVERITIES,
+    SINGLE_BATCHES,
     Equality,
     Likeness,
     Speed,
     equality,
     likeness,
+    single_images,
     speed,
 )
 from benchmarks.corruptions.images import PHOTOS, load_images
 from benchmarks.corruptions.peer import Peer, require_peer
-from benchmarks.corruptions.report import compose
+from benchmarks.corruptions.report import Measured, compose, misses
 from benchmarks.corruptions.sheet import draw_sheet
 from benchmarks.corruptions.whole import time_all
 from benchmarks.machine import facts
@@ -28,9 +31,15 @@ from superstar.errors import InputError
 
 
 def run(
-    source: str, count: int, draws: int, whole: int, names: Sequence[str], console: Console
-) -> str:
-    """Compare the named shifts and return the page.
+    source: str,
+    count: int,
+    draws: int,
+    single_draws: int,
+    whole: int,
+    names: Sequence[str],
+    console: Console,
+) -> Measured:
+    """Compare the named shifts.
 
     Raises:
         InputError: the peer or the images are missing.
@@ -50,10 +59,12 @@ def run(
                 if name in FIXED:
                     equal[name, severity] = equality(images, peer, name, severity)
                 else:
-                    alike[name, severity] = likeness(images, peer, name, severity, draws)
+                    alike[name, severity] = likeness(images, peer, name, severity, range(draws))
+        status.update("what misses, on single images")
+        single = single_images(images, peer, misses(alike), single_draws, first=draws)
     with console.status(f"all sets of {whole} images"):
         times = time_all(load_images(source, whole), names)
-    return compose(facts(), source, len(images), draws, equal, alike, speeds, times)
+    return Measured(len(images), draws, equal, alike, single_draws, single, speeds, times)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -66,6 +77,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--count", type=int, default=50, help="images, at least 2")
     parser.add_argument("--draws", type=int, default=6, help="of random shifts, at least 2")
+    parser.add_argument(
+        "--single-draws",
+        type=int,
+        default=100 * SINGLE_BATCHES,
+        metavar="DRAWS",
+        help="of single images, of what misses in the draws of all of them",
+    )
     parser.add_argument("--whole", type=int, default=500, help="images of which all sets are made")
     parser.add_argument("--only", nargs="+", choices=SHIFTS, default=SHIFTS, metavar="NAME")
     parser.add_argument("--output", type=Path, help="file to write beside printing")
@@ -73,12 +91,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     if given.count < 2 or given.draws < 2 or given.whole < 1:
         parser.error("at least 2 images, 2 draws and a whole of 1 image are needed")
+    if given.single_draws < SINGLE_BATCHES or given.single_draws % SINGLE_BATCHES:
+        parser.error(f"--single-draws takes multiples of {SINGLE_BATCHES}")
     try:
-        page = run(
-            given.images, given.count, given.draws, given.whole, given.only, Console(stderr=True)
+        measured = run(
+            given.images,
+            given.count,
+            given.draws,
+            given.single_draws,
+            given.whole,
+            given.only,
+            Console(stderr=True),
         )
     except InputError as error:
         sys.exit(f"error: {error}")
+    figure = None
+    if given.sheet:
+        beside = given.output.parent if given.output else Path()
+        figure = Path(os.path.relpath(given.sheet, beside)).as_posix()
+    page = compose(facts(), given.images, measured, figure)
     print(page, end="")
     if given.sheet:
         draw_sheet(given.sheet)

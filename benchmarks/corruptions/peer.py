@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
 from multiprocessing import get_context
@@ -54,9 +54,17 @@ class Peer:
         self._pool.join()
         self._folder.cleanup()
 
-    def corrupt(self, name: str, severity: int, draw: int) -> NDArray[np.uint8]:
-        """All images corrupted, uint8 (N, H, W, 3); equal draws give equal results."""
-        jobs = [(name, severity, draw, i) for i in range(len(self._images))]
+    def corrupt(
+        self, name: str, severity: int, draw: int, chosen: Sequence[int]
+    ) -> NDArray[np.uint8]:
+        """These images corrupted, uint8 (N, H, W, 3); equal draws give equal results.
+
+        An image may be chosen several times, and is drawn anew for each.
+        """
+        jobs = [
+            (name, severity, i, (draw, severity, place), draw * len(chosen) + place)
+            for place, i in enumerate(chosen)
+        ]
         return np.stack(self._pool.starmap(_corrupt, jobs))
 
     def work(self, name: str, severity: int, count: int) -> Callable[[], object]:
@@ -78,15 +86,17 @@ def _set_up(file: Path, ready: Barrier) -> None:
     ready.wait()
 
 
-def _corrupt(name: str, severity: int, draw: int, i: int) -> NDArray[np.uint8]:
+def _corrupt(
+    name: str, severity: int, i: int, seed: tuple[int, ...], own_seed: int
+) -> NDArray[np.uint8]:
     # Only the workers need the peer.
     from imagecorruptions import corrupt
 
-    np.random.seed((draw, severity, i))  # noqa: NPY002
-    seed = {"seed": draw * len(_images) + i} if name in _SEEDED else {}
-    return corrupt(_images[i], corruption_name=name, severity=severity, **seed)
+    np.random.seed(seed)  # noqa: NPY002
+    given = {"seed": own_seed} if name in _SEEDED else {}
+    return corrupt(_images[i], corruption_name=name, severity=severity, **given)
 
 
 def _corrupt_range(name: str, severity: int, start: int, stop: int) -> None:
     for i in range(start, stop):
-        _corrupt(name, severity, 0, i)
+        _corrupt(name, severity, i, (0, severity, i), i)

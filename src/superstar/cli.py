@@ -6,6 +6,7 @@ go on.
 """
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from kedro.framework.project import settings
 
 from superstar.errors import InputError, unknown_name
 
-RESUME = "kedro run --only-missing-outputs"
+ONLY_MISSING = "--only-missing-outputs"
 
 
 @click.group(name="superstar")
@@ -32,7 +33,7 @@ def _run(**options: Any) -> Any:
         return kedro_run.callback(**options)  # type: ignore[misc]
     except KeyboardInterrupt:
         _end_tracking("KILLED")
-        _fail(f"interrupted; `{RESUME}` (with the same options) goes on from here", status=130)
+        _fail(f"interrupted; `{_resume()}` goes on from here", status=130)
     except Exception as error:
         message = _known(error)
         if message is None:
@@ -43,6 +44,12 @@ def _run(**options: Any) -> Any:
 cli.add_command(
     click.Command("run", callback=_run, params=kedro_run.params, help="Run the pipeline.")
 )
+
+
+def _resume() -> str:
+    """The command that goes on with this run."""
+    given = [argument for argument in sys.argv[1:] if argument != ONLY_MISSING]
+    return shlex.join(["kedro", *given, ONLY_MISSING])
 
 
 def _check_environment(options: dict[str, Any]) -> None:

@@ -1,9 +1,10 @@
 """Image files, as people have them, to 8-bit RGB.
 
-Any format that Pillow reads. The orientation that EXIF tells is applied. Gray, palette and CMYK
-images become RGB through Pillow's conversion (colour profiles are not applied). What is transparent
-lies on white, as a viewer shows it. Of 16-bit gray the high byte stays, which is what Pillow keeps
-of 16-bit colour. Of several frames the first counts. What cannot be read whole is refused by name.
+The common formats that Pillow reads. The orientation that EXIF tells is applied. Gray, palette and
+CMYK images become RGB through Pillow's conversion (colour profiles are not applied). What is
+transparent lies on white, as a viewer shows it. Of 16-bit gray the high byte stays, which is what
+Pillow keeps of 16-bit colour. Of several frames the first counts. What cannot be read whole is
+refused by name.
 """
 
 import warnings
@@ -25,7 +26,10 @@ from superstar.errors import InputError
 from superstar.images import SMALLEST_SIDE
 
 SUFFIXES = frozenset(
-    (".avif", ".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+    (
+        *(".apng", ".avif", ".bmp", ".dib", ".gif", ".j2k", ".jfif", ".jp2", ".jpe", ".jpeg"),
+        *(".jpg", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tga", ".tif", ".tiff", ".webp"),
+    )
 )
 """Endings, in lower case, by which a file in a folder counts as an image."""
 

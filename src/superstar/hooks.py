@@ -17,8 +17,9 @@ from kedro.pipeline.node import Node
 
 from superstar.control.checkpoint import Checkpoint
 from superstar.datasets.downloads import ClassFoldersDataset
-from superstar.datasets.whole import Whole
+from superstar.datasets.whole import PiecesDataset, Whole
 from superstar.errors import InputError
+from superstar.pipelines.corrupt.places import check_places
 from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
 
 logger = logging.getLogger(__name__)
@@ -42,7 +43,9 @@ class InputHook:
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> None:
-        """Check every artifact that the run reads and does not make."""
+        """Check every artifact that the run reads and does not make, and the places named."""
+        if "corrupted_sets" in pipeline.all_outputs():
+            check_places(catalog, _again(run_params))
         for name in sorted(pipeline.inputs()):
             dataset = None if is_parameter(name) else catalog.get(name)
             if isinstance(dataset, Whole) and (problem := dataset.problem(thorough=True)):
@@ -78,7 +81,7 @@ class ProvenanceHook:
         nodes = (pipelines["__default__"] + pipeline).nodes
         parameters = {n: catalog.load(n) for node in nodes for n in node.inputs if is_parameter(n)}
         names = {name for node in nodes for name in node.outputs}
-        self._resuming = bool(run_params.get("only_missing_outputs"))
+        self._resuming = not _again(run_params)
         read = {name for node in nodes for name in node.inputs} - names
         stale = outdated(
             nodes,
@@ -112,7 +115,8 @@ class ProvenanceHook:
     def before_dataset_saved(self, dataset_name: str, node: Node) -> None:
         """Tell the artifact what it is made from, so that an interrupted save can go on."""
         for _, dataset in self._artifacts([dataset_name]):
-            dataset.begin(self._made[node.name])
+            if isinstance(dataset, PiecesDataset):
+                dataset.begin(self._made[node.name])
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
@@ -261,6 +265,11 @@ def _used_bytes() -> int:
 
 def _stage(node: Node) -> str:
     return min(node.tags, default=node.name)
+
+
+def _again(run_params: dict[str, Any]) -> bool:
+    """Whether the run makes what is there already, too."""
+    return not run_params.get("only_missing_outputs")
 
 
 def _maker(artifact: str) -> str:

@@ -4,12 +4,12 @@ One model a pipeline, in the order of the pipelines. Values live in `conf/<envir
 """
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -243,19 +243,42 @@ def _without_repeats(values: list[Any]) -> list[Any]:
 
 
 def _known_shifts(shifts: list[str]) -> list[str]:
-    from superstar.corruptions import SHIFT_SETS, SHIFTS
+    from superstar.corruptions import SHIFT_SETS, SHIFTS, spell_out
 
-    listed = [shift for name in shifts for shift in SHIFT_SETS.get(name, (name,))]
+    listed = spell_out(shifts)
     for shift in listed:
         for part in shift.split("+"):
+            if not part:
+                raise InputError(f"{shift!r} has an empty part: put a name on each side of '+'")
             if part not in SHIFTS:
                 raise unknown_name("shift", part, [*SHIFTS, *SHIFT_SETS])
     return _without_repeats(listed)
 
 
-# Names of shifts, composites and sets of shifts, the sets spelt out.
-Shifts = Annotated[list[str], Field(min_length=1), AfterValidator(_known_shifts)]
-Severities = Annotated[list[Severity], Field(min_length=1), AfterValidator(_without_repeats)]
+def _split_words(value: Any) -> Any:
+    return value.split() if isinstance(value, str) else value
+
+
+def _split_numbers(value: Any) -> Any:
+    if isinstance(value, str):
+        return [int(word) if word.isdecimal() else word for word in value.split()]
+    return [value] if isinstance(value, int) else value
+
+
+# Lists, or on the command line, whose commas part parameters, words with spaces between.
+# Shifts: names of shifts, composites and sets of shifts, the sets spelt out.
+Shifts = Annotated[
+    list[str],
+    Field(min_length=1),
+    BeforeValidator(_split_words),
+    AfterValidator(_known_shifts),
+]
+Severities = Annotated[
+    list[Severity],
+    Field(min_length=1),
+    BeforeValidator(_split_numbers),
+    AfterValidator(_without_repeats),
+]
 
 
 class BenchmarkGeneration(Section):
@@ -271,6 +294,7 @@ class Corrupt(Section):
     severities: Severities
     resize: Annotated[int, Field(ge=16)] | None
     crop: Annotated[int, Field(ge=16)] | None
+    format: Literal["jpeg", "png"]
     batch_size: Count
     input: str | None = None
     output: str | None = None
@@ -279,26 +303,6 @@ class Corrupt(Section):
     def _crop_fits(self) -> "Corrupt":
         if self.resize is not None and self.crop is not None and self.crop > self.resize:
             raise InputError(f"crop = {self.crop} exceeds resize = {self.resize}")
-        return self
-
-    @model_validator(mode="after")
-    def _output_is_ours(self) -> "Corrupt":
-        """What is written replaces what was there."""
-        if self.output is None:
-            return self
-        output = Path(self.output).absolute()
-        if self.input is not None:
-            source, target = Path(self.input).resolve(), output.resolve()
-            if source.is_relative_to(target) or target.is_relative_to(source):
-                raise InputError(
-                    f"output = {self.output!r} must not hold the input {self.input!r} or lie in it"
-                )
-        marks = (f".{output.name}.stamp.json", f".part-{output.name}.made_from")
-        if output.exists() and not any(output.with_name(mark).exists() for mark in marks):
-            raise InputError(
-                f"output = {self.output!r} is there already and not a benchmark of ours: "
-                "name a new folder"
-            )
         return self
 
 
@@ -455,7 +459,10 @@ class Parameters(Section):
         for name in ("example_shift", "example_beta_shift"):
             shift = getattr(self.reporting, name)
             if shift not in self.benchmark_generation.shifts:
-                raise InputError(f"reporting.{name} {shift!r} is not among the shifts evaluated")
+                raise InputError(
+                    f"reporting.{name} {shift!r} is not among benchmark_generation.shifts: "
+                    "set it to one of them"
+                )
         return self
 
     @model_validator(mode="after")

@@ -1,9 +1,10 @@
 """What an artifact was made from: which outputs of a run can be kept.
 
 A node's fingerprint covers the version of the package, the node's name, the values of its
-parameters and the content of the artifacts it reads. An artifact's stamp holds the fingerprint of
-the node that wrote it and a digest of its own content, so a chain of stamps tells whether what
-lies on disk is what these parameters would give.
+parameters, the content of the artifacts it reads and, where there is frost, the source of its
+textures. An artifact's stamp holds the fingerprint of the node that wrote it and a digest of its
+own content, so a chain of stamps tells whether what lies on disk is what these parameters would
+give.
 """
 
 import hashlib
@@ -13,12 +14,17 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from superstar import __version__
+from superstar.corruptions import frost_of, spell_out
 
 # These change the speed of a run, not its results.
 SPEED_ALONE = {
     "params:execution": frozenset({"workers", "batch_size"}),
     "params:policy_training": frozenset({"checkpoint_episodes", "memory_limit_mb"}),
+    # Where images come from and go to: what they are is told by their own digests.
+    "params:corrupt": frozenset({"batch_size", "input", "output"}),
 }
+# These name shifts, of which frost depends on what is installed.
+SHIFTING = ("params:corrupt", "params:benchmark_generation")
 
 
 @dataclass(frozen=True)
@@ -67,10 +73,13 @@ def node_fingerprint(
 
 
 def _results_of(name: str, value: Any) -> Any:
-    """A parameter's value without what has no bearing on results."""
-    if name not in SPEED_ALONE:
-        return value
-    return {key: part for key, part in value.items() if key not in SPEED_ALONE[name]}
+    """A parameter's value without what has no bearing on results, with what else has."""
+    if name in SPEED_ALONE:
+        value = {key: part for key, part in value.items() if key not in SPEED_ALONE[name]}
+    if name in SHIFTING:
+        shifts = spell_out(value["shifts"])
+        value = value | {"shifts": shifts, "frost": frost_of(shifts)}
+    return value
 
 
 def outdated(

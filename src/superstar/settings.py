@@ -14,6 +14,11 @@ def project_path(relative: str) -> str:
     return str(Path(root) / relative)
 
 
+def given_path(path: str) -> str:
+    """A path that a user gave, relative to where the command was given, `~` being the home."""
+    return str(Path(path).expanduser().absolute())
+
+
 def beside(path: str, ending: str) -> str:
     """A file beside another file or folder: its path, and an ending of its name."""
     return f"{Path(path)}{ending}"
@@ -25,5 +30,10 @@ CONFIG_LOADER_ARGS = {
     "base_env": "base",
     "default_run_env": "local",
     "merge_strategy": {"parameters": "soft"},
-    "custom_resolvers": {"project_path": project_path, "beside": beside, "oc.env": oc.env},
+    "custom_resolvers": {
+        "project_path": project_path,
+        "beside": beside,
+        "given_path": given_path,
+        "oc.env": oc.env,
+    },
 }

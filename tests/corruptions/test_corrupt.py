@@ -16,7 +16,10 @@ from superstar.corruptions import (
     STANDARD_SHIFTS,
     SURROGATES,
     corrupt,
+    frost_of,
+    frost_source,
     preset_strengths,
+    spell_out,
 )
 from superstar.corruptions.constants import SEVERITIES
 from superstar.corruptions.normal import fill_normal
@@ -163,6 +166,28 @@ def test_composites_apply_their_parts_in_turn(name: str) -> None:
     assert torch.equal(corrupt(images, name, **options), expected)
 
 
+def test_a_noise_twice_is_not_the_same_noise_twice() -> None:
+    images = torch.full((4, 3, 32, 32), 0.5)
+    once = corrupt(images, "gaussian_noise", 1) - images
+    twice = corrupt(images, "gaussian_noise+gaussian_noise", 1) - images
+    # Independent noises add up in variance, equal ones would in amplitude.
+    assert (twice.var() / once.var()).sqrt() == pytest.approx(2**0.5, rel=0.03)
+    assert torch.corrcoef(torch.stack([once.flatten(), (twice - once).flatten()]))[0, 1] < 0.05
+    part = corrupt(images[2:], "gaussian_noise+gaussian_noise", 1, first_index=2)
+    assert torch.equal(part - images[2:], twice[2:])
+
+
+def test_sets_of_shifts_are_spelt_out() -> None:
+    assert spell_out("fog imagenet_cp") == ["fog", *COMPOSITES]
+    assert spell_out(["imagenet_c_standard", "spatter"]) == [*STANDARD_SHIFTS, "spatter"]
+    assert spell_out([]) == []
+
+
+def test_frost_s_source_is_told_where_there_is_frost() -> None:
+    assert frost_of(["fog", "snow+frost"]) == frost_source()
+    assert frost_of(["fog", "snow"]) is None
+
+
 def test_the_benchmark_has_fifteen_shifts_and_four_more() -> None:
     assert (len(STANDARD_SHIFTS), len(EXTRA_SHIFTS)) == (15, 4)
     assert SHIFTS == STANDARD_SHIFTS + EXTRA_SHIFTS == tuple(SEVERITIES)
@@ -199,7 +224,7 @@ def test_strength_leaves_the_stream_alone() -> None:
     [
         ({"name": "gausian_noise"}, "did you mean 'gaussian_noise'"),
         ({"name": "contrast+brightnes"}, "did you mean 'brightness'"),
-        ({"name": "contrast+"}, "unknown shift ''"),
+        ({"name": "contrast+"}, "has an empty part"),
         ({"name": None}, "unknown shift None"),
         ({"severity": 0}, "severity must be an integer from 1 to 5, not 0"),
         ({"severity": 6}, "severity must be"),

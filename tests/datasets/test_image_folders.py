@@ -13,6 +13,7 @@ from PIL import Image
 
 from superstar import hooks
 from superstar.datasets import (
+    ClassFoldersDataset,
     DownloadedFoldersDataset,
     ImageFolders,
     ImageFoldersDataset,
@@ -20,7 +21,7 @@ from superstar.datasets import (
     read_wnids,
 )
 from superstar.datasets import image_folders as module
-from superstar.datasets.image_folders import GROUPS, encode_jpeg, write_images
+from superstar.datasets.image_folders import GROUPS, encode_jpeg, output_names, write_images
 from superstar.errors import InputError
 from superstar.images import to_uint8
 
@@ -263,7 +264,7 @@ def test_a_number_that_cannot_be_met_is_an_error(download, count):
         ("fog", 3, "fog has no severity 3: there are 1, 2, 4, 5"),
         ("fog", 6, "must be an integer from 1 to 5, not 6"),
         ("fog", None, "must be an integer from 1 to 5, not None"),
-        ("none", 2, "none has no severity"),
+        ("none", 2, "none has no severity: leave 2 out"),
     ],
 )
 def test_what_is_not_there_is_told_with_what_is(download, shift, severity, message):
@@ -287,6 +288,7 @@ def empty(folder):
             lambda d: (empty(d / WNIDS[2]), (d / WNIDS[2] / "a.txt").write_text("a")),
             rf"{WNIDS[2]} holds no images",
         ),
+        (lambda d: (d / WNIDS[2] / "more").mkdir(), r"more is a folder within a class"),
         (lambda d: (shutil.rmtree(d), d.mkdir()), r"fog/2 holds no class folders"),
         (
             lambda d: (d / NAMES[0]).rename(d / "a.JPEG"),
@@ -320,7 +322,7 @@ def test_absent_and_empty_roots_are_named(tmp_path):
         list_images(tmp_path / "absent", WNIDS)
 
 
-def test_clean_images_of_other_sizes_and_formats_are_listed_too(tmp_path, images):
+def test_clean_images_of_other_sizes_and_formats_are_listed_too(tmp_path, images, caplog):
     for name in ("b.png", "a.jpg", "c.BMP"):
         path = tmp_path / WNIDS[3] / name
         path.parent.mkdir(exist_ok=True)
@@ -329,8 +331,24 @@ def test_clean_images_of_other_sizes_and_formats_are_listed_too(tmp_path, images
     found = list_images(tmp_path, WNIDS, resize=20, crop=16)
     assert [name.partition("/")[2] for name in found.names] == ["a.jpg", "b.png", "c.BMP"]
     assert found.batch().shape == (3, 3, 16, 16)
+    assert "1 files are left out" in caplog.text
+    assert str(tmp_path / WNIDS[3] / "notes.txt") in caplog.text
     with pytest.raises(InputError, match="ask for a resize and a crop"):
         list_images(tmp_path, WNIDS).batch()
+
+
+def test_the_identity_of_a_folder_is_that_of_its_images(download):
+    folder = download / "fog" / "2"
+
+    def identity():
+        return ClassFoldersDataset(folder=str(folder)).identity()
+
+    first = identity()
+    (folder / WNIDS[2] / ".DS_Store").touch()
+    (folder / WNIDS[2] / "notes.txt").touch()
+    assert identity() == first
+    shutil.copy(folder / NAMES[0], folder / WNIDS[2] / "one_more.JPEG")
+    assert identity() != first
 
 
 @pytest.mark.parametrize(
@@ -367,9 +385,10 @@ def test_the_list_of_classes_is_read_in_order(wnids, tmp_path):
         ([(("../a.png",), np.zeros((1, 16, 16, 3), np.uint8))], "must be <class>/<file>"),
         ([(("/n1/a.png",), np.zeros((1, 16, 16, 3), np.uint8))], "must be <class>/<file>"),
         (
-            [(("n1/a.png", "n1/a.jpg"), np.zeros((2, 16, 16, 3), np.uint8))],
-            r"two images would be written to n1/a\.JPEG",
+            [(("n1/a.png", "n1/a.png"), np.zeros((2, 16, 16, 3), np.uint8))],
+            r"two images would be written to n1/a\.png",
         ),
+        ([(("n1/a.jpg",), np.zeros((1, 16, 16, 3), np.uint8))], r"must end in \.JPEG or \.png"),
     ],
 )
 def test_what_is_no_set_is_not_written(tmp_path, batches, message):
@@ -377,16 +396,20 @@ def test_what_is_no_set_is_not_written(tmp_path, batches, message):
         write_images(tmp_path / "set", batches)
 
 
-def test_endings_become_jpeg_and_dots_in_names_stay(tmp_path):
+@pytest.mark.parametrize(("file_format", "ending"), [("jpeg", "JPEG"), ("png", "png")])
+def test_endings_become_the_format_s_and_dots_in_names_stay(tmp_path, images, file_format, ending):
     names = ("n1/a.png", "n1/b.jpeg", "n1/c", "n1/d.1", "n1/e.1.JPG")
-    write_images(tmp_path / "set", [(names, np.zeros((5, 16, 16, 3), np.uint8))])
-    assert sorted(contents(tmp_path / "set")) == [
-        "n1/a.JPEG",
-        "n1/b.JPEG",
-        "n1/c.JPEG",
-        "n1/d.1.JPEG",
-        "n1/e.1.JPEG",
-    ]
+    new = output_names(names, file_format)
+    assert new == tuple(f"n1/{stem}.{ending}" for stem in ("a", "b", "c", "d.1", "e.1"))
+    write_images(tmp_path / "set", [(new, images[:5])])
+    assert sorted(contents(tmp_path / "set")) == sorted(new)
+    read = to_uint8(list_images(tmp_path / "set", ["n1"]).batch())
+    assert np.array_equal(read, images[:5]) is (file_format == "png")
+
+
+def test_names_that_differ_in_their_endings_alone_are_both_named():
+    with pytest.raises(InputError, match=r"n1/a\.jpg and n1/a\.png would both be .* n1/a\.JPEG"):
+        output_names(("n1/a.jpg", "n2/a.png", "n1/a.png"), "jpeg")
 
 
 def test_an_interrupted_save_goes_on_and_ends_with_the_same_bytes(dataset, images, tmp_path):
@@ -411,7 +434,7 @@ def test_an_interrupted_save_goes_on_and_ends_with_the_same_bytes(dataset, image
     assert contents(dataset.location) == straight
     kept = {path: path.stat().st_mtime_ns for path in (later.location / "fog/3").rglob("*.JPEG")}
     assert list(kept.values()) == list(times.values())
-    assert [path.name for path in dataset.location.parent.iterdir()] == ["sets"]
+    assert {path.name for path in dataset.location.parent.iterdir()} == {"sets", ".sets.stamp.json"}
 
 
 @pytest.mark.parametrize("made_from", ["that", None])
@@ -426,7 +449,44 @@ def test_a_save_of_something_else_starts_anew(dataset, images, made_from):
     assert len(made) == 11
     name = f"none/{NAMES[0]}"
     assert contents(dataset.location)[name] == encode_jpeg(shifted(images, "none", None)[0])
-    assert [path.name for path in dataset.location.parent.iterdir()] == ["sets"]
+    assert {path.name for path in dataset.location.parent.iterdir()} == {"sets", ".sets.stamp.json"}
+
+
+def test_a_save_killed_between_renaming_and_stamping_makes_nothing_again(dataset, images):
+    dataset.begin("this")
+    dataset.save(cells(images))
+    assert not dataset.exists()
+    for made_from, expected in (("this", 0), ("that", 11)):
+        made = []
+        later = ImageFoldersDataset(filepath=str(dataset.location))
+        later.begin(made_from)
+        later.save(cells(images, made=made))
+        assert len(made) == expected
+    later.stamp("that")
+    assert later.exists()
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_a_save_that_fails_at_its_first_set_leaves_nothing(dataset, images, begun):
+    if begun:
+        dataset.begin("this")
+    with pytest.raises(KeyboardInterrupt):
+        dataset.save(cells(images, stop=("none", None)))
+    assert list(dataset.location.parent.iterdir()) == []
+
+
+def test_what_no_save_began_is_foreign(dataset, images):
+    assert not dataset.foreign
+    dataset.location.mkdir(parents=True)
+    assert not dataset.foreign
+    (dataset.location / "mine.txt").touch()
+    assert dataset.foreign
+    dataset.save(cells(images))
+    assert not dataset.foreign
+    dataset.stamp("this")
+    dataset.invalidate()
+    assert not dataset.exists()
+    assert not dataset.foreign
 
 
 def test_leftovers_without_a_note_are_cleared(dataset, images):

@@ -8,20 +8,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from kedro.io import DataCatalog
 from PIL import Image
 
 from projects import Project, make_project
-from superstar.corruptions import corrupt, frost_source
-from superstar.datasets import ClassFoldersDataset, DownloadedFoldersDataset
+from superstar import __version__
+from superstar.corruptions import COMPOSITES, STANDARD_SHIFTS, corrupt, frost_source
+from superstar.datasets import ClassFoldersDataset, DownloadedFoldersDataset, ImageFoldersDataset
+from superstar.errors import InputError
 from superstar.images import from_uint8, to_uint8
 from superstar.parameters import Corrupt
 from superstar.pipelines.corrupt import nodes
+from superstar.pipelines.corrupt.places import check_places
 
 GIVEN = {
     "shifts": ["gaussian_noise", "contrast+fog"],
     "severities": [2, 5],
     "resize": 40,
     "crop": 32,
+    "format": "jpeg",
     "batch_size": 3,
 }
 CLASSES = ("cat", "dog")
@@ -60,7 +65,7 @@ def test_every_set_is_the_clean_one_corrupted(folder):
     assert list(sets) == wanted
     names, clean = sets["none", None]
     assert clean.shape == (7, 32, 32, 3)
-    assert names == sorted(f"{path.parent.name}/{path.name}" for path in folder.glob("*/*"))
+    assert names == sorted(f"{path.parent.name}/{path.stem}.JPEG" for path in folder.glob("*/*"))
     for shift, severity in wanted[1:]:
         expected = to_uint8(corrupt(from_uint8(clean), shift, severity, "imagenet", 4))
         np.testing.assert_array_equal(sets[shift, severity][1], expected)
@@ -76,19 +81,92 @@ def test_batches_have_no_bearing_on_the_images(folder, batch_size):
         np.testing.assert_array_equal(one[1], other[1])
 
 
-def test_frost_is_told_where_there_is_frost():
-    told = nodes.describe(GIVEN | {"shifts": ["frost", "snow"]}, "imagenet", 0)
-    assert told["frost"] == frost_source()
-    assert nodes.describe(GIVEN, "imagenet", 0)["frost"] is None
+def test_the_description_tells_what_sets_were_made_from_and_with(folder):
+    images = ClassFoldersDataset(folder=str(folder)).load()
+    told = nodes.describe(images, GIVEN | {"shifts": ["frost", "snow"]}, "imagenet", 7)
+    assert told == {
+        "input": str(folder),
+        "images": 7,
+        "classes": 2,
+        "resize": 40,
+        "crop": 32,
+        "format": "jpeg",
+        "jpeg_quality": 85,
+        "superstar": __version__,
+        "shifts": ["frost", "snow"],
+        "severities": [2, 5],
+        "scale": "imagenet",
+        "seed": 7,
+        "frost": frost_source(),
+    }
+    assert nodes.describe(images, GIVEN, "imagenet", 0)["frost"] is None
+
+
+def test_without_loss_files_hold_what_corrupt_gives(folder, tmp_path):
+    sets = made(folder, format="png")
+    files = ImageFoldersDataset(filepath=str(tmp_path / "out"))
+    images = ClassFoldersDataset(folder=str(folder)).load()
+    files.save(nodes.corrupt_files(images, GIVEN | {"format": "png"}, "imagenet", 4))
+    for (shift, severity), (names, expected) in sets.items():
+        loaded = files.load().load(shift, severity)
+        assert list(loaded.names) == names
+        np.testing.assert_array_equal(to_uint8(loaded.batch()), expected)
+    assert nodes.describe(images, GIVEN | {"format": "png"}, "cifar", 4)["jpeg_quality"] is None
+
+
+def places(images: Path, output: Path, given: dict[str, str | None] | None = None) -> DataCatalog:
+    catalog = DataCatalog(
+        {
+            "images_to_corrupt": ClassFoldersDataset(folder=str(images)),
+            "corrupted_sets": ImageFoldersDataset(filepath=str(output)),
+        }
+    )
+    catalog["params:corrupt"] = (
+        GIVEN | {"input": str(images), "output": str(output)} | (given or {})
+    )
+    return catalog
 
 
 def test_what_is_not_ours_is_not_overwritten(folder, tmp_path):
-    with pytest.raises(ValueError, match="is there already and not a benchmark of ours"):
-        Corrupt.model_validate(GIVEN | {"output": str(tmp_path)})
+    check_places(places(folder, tmp_path), again=False)
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(InputError, match="is there already and not a benchmark of ours"):
+        check_places(places(folder, tmp_path), again=False)
     for output in (folder, folder.parent, folder / "new"):
-        with pytest.raises(ValueError, match="must not hold the input"):
-            Corrupt.model_validate(GIVEN | {"input": str(folder), "output": str(output)})
-    assert Corrupt.model_validate(GIVEN | {"output": str(tmp_path / "new")})
+        with pytest.raises(InputError, match="must not hold the input"):
+            check_places(places(folder, output), again=False)
+    with pytest.raises(InputError, match="nothing can be written to"):
+        check_places(places(folder, tmp_path / "mine.txt" / "new"), again=False)
+    check_places(places(folder, tmp_path / "new" / "deep"), again=False)
+
+
+@pytest.mark.parametrize("name", ["input", "output"])
+def test_both_folders_must_be_given_on_the_command_line(folder, tmp_path, name):
+    with pytest.raises(InputError, match=rf"add --params corrupt\.{name}=FOLDER"):
+        check_places(places(folder, tmp_path, {name: None}), again=False)
+    with pytest.raises(InputError, match=f"give corrupt.{name} with --params"):
+        check_places(places(folder, tmp_path, {name: "elsewhere"}), again=False)
+
+
+def test_only_what_will_be_made_again_is_warned_of(folder, tmp_path, caplog):
+    output = ImageFoldersDataset(filepath=str(tmp_path / "out"))
+    check_places(places(folder, output.location), again=True)
+    images = ClassFoldersDataset(folder=str(folder)).load()
+    output.save(nodes.corrupt_files(images, GIVEN, "imagenet", 0))
+    output.stamp("this")
+    check_places(places(folder, output.location), again=False)
+    assert "will be replaced" not in caplog.text
+    check_places(places(folder, output.location), again=True)
+    assert "will be replaced" in caplog.text
+
+
+def test_shifts_and_severities_may_be_words_with_spaces():
+    words = Corrupt.model_validate(GIVEN | {"shifts": "fog imagenet_cp", "severities": "1 5"})
+    assert words.shifts == ["fog", *COMPOSITES]
+    assert words.severities == [1, 5]
+    one = Corrupt.model_validate(GIVEN | {"shifts": "imagenet_c_standard", "severities": 3})
+    assert one.shifts == list(STANDARD_SHIFTS)
+    assert one.severities == [3]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +174,11 @@ def test_what_is_not_ours_is_not_overwritten(folder, tmp_path):
     [
         ({"shifts": ["gaussian_nose"]}, "did you mean 'gaussian_noise'"),
         ({"shifts": ["fog", "fog"]}, "named twice"),
+        ({"shifts": ["fog+"]}, "empty part"),
+        ({"shifts": " "}, "at least 1 item"),
         ({"severities": [0]}, "greater than or equal to 1"),
+        ({"severities": "1 high"}, "valid integer"),
+        ({"severities": "3 3"}, "named twice"),
         ({"crop": 64}, "exceeds resize"),
     ],
 )
@@ -120,6 +202,17 @@ def run(project: Project, images: Path, output: str, *more: str):
     return project.run("--pipelines", "corrupt", "--params", given)
 
 
+def kill_once_made(place: Path, project: Project, images: Path, output: Path) -> None:
+    given = f"corrupt.input={images},corrupt.output={output}"
+    process = project.start_until("corrupt_files ...", "--pipelines", "corrupt", "--params", given)
+    while not place.exists():
+        assert process.poll() is None
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stderr.close()
+
+
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(project, folder, tmp_path):
     whole = run(project, folder, f"{tmp_path / 'whole'}/", "corrupt.batch_size=50")
     assert whole.returncode == 0, whole.stderr
@@ -129,15 +222,8 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(project, folder, tmp_
     assert told["shifts"] == ["gaussian_noise", "contrast", "frost"]
 
     killed = tmp_path / "killed"
-    given = f"corrupt.input={folder},corrupt.output={killed}"
-    process = project.start_until("corrupt_files ...", "--pipelines", "corrupt", "--params", given)
     beside = killed.with_name(".part-killed")
-    while not (beside / "gaussian_noise" / "3").exists():
-        assert process.poll() is None
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stderr.close()
+    kill_once_made(beside / "gaussian_noise" / "3", project, folder, killed)
     assert not killed.exists()
     first = next((beside / "none").rglob("*.JPEG"))
     kept = first.stat().st_ino
@@ -160,16 +246,35 @@ def test_a_file_that_is_no_image_is_named(project, folder, tmp_path):
     assert outcome.returncode == 1
     assert outcome.stderr.splitlines()[-1].startswith("error: ")
     assert "broken.jpg" in outcome.stderr.splitlines()[-1]
-    assert not (tmp_path / "out").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["images"]
+
+
+def test_finished_sets_are_kept_or_replaced_by_what_is_asked_for(project, folder, tmp_path):
+    out = tmp_path / "out"
+
+    def resume(*more: str) -> str:
+        given = (f"corrupt.input={folder}", f"corrupt.output={out}", *more)
+        arguments = ("--pipelines", "corrupt", "--only-missing-outputs", "--params")
+        outcome = project.run(*arguments, ",".join(given))
+        assert outcome.returncode == 0, outcome.stderr
+        return outcome.stderr
+
+    assert "7 images of 2 classes, 3 sets of them" in resume(
+        "corrupt.shifts=fog contrast", "corrupt.severities=2"
+    )
+    assert "nothing to do" in resume(
+        "corrupt.shifts=fog contrast", "corrupt.severities=2", "corrupt.batch_size=1"
+    )
+    resume("corrupt.shifts=contrast", "corrupt.severities=2 4")
+    sets = DownloadedFoldersDataset(folder=str(out), wnids=str(out / "classes.txt")).load()
+    assert sets.shifts == ("contrast", "none")
+    assert sets.severities("contrast") == (2, 4)
 
 
 def test_changed_images_are_not_mixed_with_what_was_made_of_the_old(project, folder, tmp_path):
     images = tmp_path / "images"
     shutil.copytree(folder, images)
-    (images / "dog" / "late.jpg").write_bytes(b"no image")
-    assert run(project, images, str(tmp_path / "out")).returncode == 1
-    assert (tmp_path / ".part-out").exists()
-    (images / "dog" / "late.jpg").unlink()
+    kill_once_made(tmp_path / ".part-out" / "none", project, images, tmp_path / "out")
     shutil.copy(images / "dog" / "photo 1.png", images / "cat" / "photo 9.png")
     outcome = run(project, images, str(tmp_path / "out"))
     assert outcome.returncode == 0, outcome.stderr

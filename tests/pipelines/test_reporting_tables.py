@@ -75,6 +75,25 @@ def test_the_interval_of_a_mean_has_the_normal_width():
     assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(2000), rel=0.08)
 
 
+def test_over_all_shifts_images_are_drawn_once_for_all(results, gains):
+    # A shift that undoes what the other brings for each image leaves a mean without any spread.
+    more = [results, results[results["shift"] == "fog"].assign(shift="snow")]
+    more[1]["accuracy_recovered"] = 2 * more[1]["accuracy_shifted"] - more[1]["accuracy_recovered"]
+    undone = gains[gains["shift"] == "fog"].assign(shift="snow")
+    undone["gain"] = -undone["gain"]
+    both = pd.concat([gains, undone])
+    main = tables.main_table(pd.concat(more), both, resamples=500, confidence=0.95, seed=0)
+    table = tables.overall_table(main, both, resamples=500, confidence=0.95, seed=0)
+    rows = table[table["classifier"] == "standard"].set_index("figure")
+    assert list(rows.index) == ["mean", "best", "worst"]
+    bounds = ["delta", "delta_low", "delta_high"]
+    np.testing.assert_allclose(rows.loc["mean", bounds].astype(float), 0, atol=1e-12)
+    for figure, shift in (("best", "fog"), ("worst", "snow")):
+        own = main[(main["shift"] == shift) & (main["classifier"] == "standard")].iloc[0]
+        assert rows.loc[figure, "shift"] == shift
+        assert rows.loc[figure, bounds].tolist() == own[bounds].tolist()
+
+
 def test_severities_become_columns(results):
     table = tables.severity_table(results)
     fog = table[table["classifier"] == "augmix"].iloc[0]

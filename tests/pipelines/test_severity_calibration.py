@@ -4,12 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from superstar.corruptions import corrupt, preset_strengths
+from superstar.corruptions import STRENGTH_LABELS, SURROGATES, corrupt, preset_strengths
 from superstar.images import ImageSet
 from superstar.measures import state_features
 from superstar.photos import load_photo
 from superstar.pipelines.severity_calibration.nodes import (
     choose_severities,
+    draw_severities,
     measure_grids,
     spread_levels,
 )
@@ -50,7 +51,7 @@ def test_levels_are_five_different_strengths_in_order(changes):
 
 
 @pytest.mark.parametrize(("top", "within"), [(0.9, True), (0.2, False)])
-def test_the_table_says_whether_the_rule_is_met(top, within):
+def test_the_table_says_whether_the_rule_is_met(top, within, caplog):
     grid = pd.DataFrame(
         {
             "surrogate": "median_blur",
@@ -65,7 +66,9 @@ def test_the_table_says_whether_the_rule_is_met(top, within):
     )
     strengths, table = choose_severities(grid, PARAMETERS)
     assert strengths == {"median_blur": [2.0, 3.0, 4.0, 5.0, 6.0]}
-    assert table["within_rule"].eq(within).all()
+    assert table["severity_5_within_rule"].eq(within).all()
+    assert table["severity_5_ends_grid"].all()
+    assert ("outside 0.3 to 1" in caplog.text) is not within
     assert table["severity"].tolist() == [1, 2, 3, 4, 5]
 
 
@@ -95,10 +98,25 @@ def test_families_change_their_entry_in_their_direction_or_it_counts_as_negative
     assert grids["sigmoid_increase", 8] == pytest.approx(-grids["sigmoid_decrease", 8])
 
 
-def test_presets_are_the_papers_values_whatever_they_do(measured):
+def test_presets_are_the_papers_values_whatever_they_do(measured, caplog):
     design, _ = measured
     preset = PARAMETERS | {"severities": "preset"}
     grids = measure_grids(design, preset, "imagenet", 0)
     strengths, table = choose_severities(grids, preset)
     assert strengths == {name: list(preset_strengths(name)) for name in GRIDS}
     assert len(table) == 30
+    wrong = table.loc[table["surrogate"].eq("sigmoid_decrease") & table["change"].lt(0), "severity"]
+    named = ", ".join(map(str, wrong))
+    assert f"sigmoid_decrease: at severity {named} the state changes in the other" in caplog.text
+
+
+def test_the_figure_says_what_each_strength_is(measured):
+    assert set(STRENGTH_LABELS) == set(SURROGATES)
+    _, grids = measured
+    _, chosen = choose_severities(grids, PARAMETERS)
+    axes = draw_severities(grids, chosen, PARAMETERS).axes
+    labels = {axis.get_title(): axis.get_xlabel() for axis in axes}
+    assert labels == {
+        name.replace("_", " "): STRENGTH_LABELS[name] for name in grids["surrogate"].unique()
+    }
+    assert labels["median blur"] == "side of the window (pixels)"

@@ -9,8 +9,11 @@ from superstar.corruptions.registry import (
     STANDARD_SHIFTS,
     SURROGATES,
     corrupt,
+    frost_of,
     preset_strengths,
+    spell_out,
 )
+from superstar.corruptions.surrogates import STRENGTH_LABELS
 from superstar.corruptions.textures import frost_source
 
 __all__ = [
@@ -20,8 +23,11 @@ __all__ = [
     "SHIFTS",
     "SHIFT_SETS",
     "STANDARD_SHIFTS",
+    "STRENGTH_LABELS",
     "SURROGATES",
     "corrupt",
+    "frost_of",
     "frost_source",
     "preset_strengths",
+    "spell_out",
 ]

@@ -1,6 +1,6 @@
 """All corruptions by name, and `corrupt`, which applies one to a batch."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isfinite
@@ -22,6 +22,7 @@ from superstar.corruptions import (
     weather,
 )
 from superstar.corruptions.constants import BENCHMARKS, SEVERITIES, STRENGTHS, Constants
+from superstar.corruptions.textures import frost_source
 from superstar.errors import InputError, unknown_name
 from superstar.images import check_shape, check_values, stream
 
@@ -97,6 +98,22 @@ SHIFT_SETS: Mapping[str, tuple[str, ...]] = {
 }
 """The benchmarks' shifts under one name: all 19, the 15 that are averaged, the 12 composites."""
 
+
+def spell_out(shifts: str | Iterable[str]) -> list[str]:
+    """Names of shifts with the sets among them (`SHIFT_SETS`) spelt out.
+
+    Args:
+        shifts: names, or one text with spaces between them. What is no set stays as it is.
+    """
+    names = shifts.split() if isinstance(shifts, str) else shifts
+    return [shift for name in names for shift in SHIFT_SETS.get(name, (name,))]
+
+
+def frost_of(shifts: Iterable[str]) -> str | None:
+    """Where frost's textures come from (`frost_source`) if it is among the shifts, else None."""
+    return frost_source() if any("frost" in shift.split("+") for shift in shifts) else None
+
+
 _WEAKEST, _STRONGEST = 1e-3, 1e3
 # Values worked on at once by one thread: 4 MB, so that intermediate results stay in cache.
 _VALUES_AT_ONCE = 2**20
@@ -114,7 +131,12 @@ def corrupt(
     """Corrupt a batch of images.
 
     Image i draws from `stream(seed, name, severity, first_index + i)`, so that a part of a set,
-    made alone, equals that part of the whole bit by bit.
+    made alone, equals that part of the whole bit by bit. Where a composite names a shift again,
+    the place among its parts is one more key.
+
+    Constants mean at any size what they mean in the benchmark: radii and widths of blurs, of grains
+    and of motion are pixels, so that blurs are harsher on smaller images; elastic's map, zoom,
+    pixelate and clouds follow the image's size.
 
     Args:
         images: float32 (N, 3, H, W) in [0, 1], of any size from 16 × 16.
@@ -151,12 +173,13 @@ def corrupt(
         return images.detach().clone()
 
     corrupted = images.detach().cpu()
-    for part in parts:
+    for place, part in enumerate(parts):
         if strength is None:
             constants = _constants(part, severity, benchmark)
         else:
             constants = (float(strength),)
-        corrupted = _Job(part, constants, seed, int(severity), first_index).run(corrupted)
+        repeat = place if part in parts[:place] else None
+        corrupted = _Job(part, constants, seed, int(severity), first_index, repeat).run(corrupted)
     return corrupted.to(images.device)
 
 
@@ -181,6 +204,7 @@ class _Job:
     seed: int
     severity: int
     first_index: int
+    repeat: int | None
 
     def run(self, images: Tensor) -> Tensor:
         """Check and corrupt the batch in slices, several threads at once.
@@ -211,8 +235,10 @@ class _Job:
         if self.name in _DETERMINISTIC:
             return _DETERMINISTIC[self.name](images, *self.constants)
         first = self.first_index + start
+        keys = () if self.repeat is None else (self.repeat,)
         generators = [
-            stream(self.seed, self.name, self.severity, first + i) for i in range(len(images))
+            stream(self.seed, self.name, self.severity, first + i, *keys)
+            for i in range(len(images))
         ]
         return _RANDOM[self.name](images, generators, *self.constants)
 
@@ -227,6 +253,8 @@ def _check_name(name: str) -> list[str]:
     """The parts of a name that change anything."""
     known = (*SURROGATES, *SHIFTS, "none")
     parts = name.split("+") if isinstance(name, str) else [name]
+    if "" in parts and len(parts) > 1:
+        raise InputError(f"shift {name!r} has an empty part: put a name on each side of every '+'")
     for part in parts:
         if part not in known:
             raise unknown_name("shift", part, known)

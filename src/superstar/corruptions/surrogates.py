@@ -4,13 +4,23 @@ Every function takes images, float32 (N, 3, H, W) in [0, 1], and returns float32
 shape; uniform noise is not yet clipped to [0, 1].
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from superstar.corruptions.noise import uniform
+
+STRENGTH_LABELS: Mapping[str, str] = {
+    "uniform_noise": "half-width of the noise (values in [0, 1])",
+    "median_blur": "side of the window (pixels)",
+    "gamma_increase": "gamma, in x^(1/gamma)",
+    "gamma_decrease": "gamma, in x^(1/gamma)",
+    "sigmoid_increase": "gain of the sigmoid",
+    "sigmoid_decrease": "gain of the sigmoid",
+}
+"""What a surrogate's strength is, its one number, with the unit: a label of axes."""
 
 
 def uniform_noise(

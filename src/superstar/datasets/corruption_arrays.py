@@ -52,8 +52,8 @@ class CorruptionArrays:
                 f"not {self._labels.dtype} {self._labels.shape}"
             )
 
-    def load(self, shift: str, severity: int | None) -> ImageSet:
-        """The images of one shift at one severity (None for `none`), mapped, not read.
+    def load(self, shift: str, severity: int | None = None) -> ImageSet:
+        """The images of one shift at one severity, which `none` lacks; mapped, not read.
 
         Raises:
             InputError: no such shift or severity; an array that is damaged, not uint8

@@ -1,6 +1,7 @@
 """Images that others made, the published benchmarks among them: read only, without our stamps."""
 
 import hashlib
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -17,6 +18,11 @@ from superstar.datasets.image_folders import (
 
 
 class _Download(AbstractDataset[NoReturn, Any]):
+    @property
+    def location(self) -> Path:
+        """Where the folder lies."""
+        return self._folder
+
     def __init__(self, *, folder: str, metadata: dict[str, Any] | None = None):
         self._folder = Path(folder)
         self.metadata = metadata
@@ -87,14 +93,21 @@ class ClassFoldersDataset(_Download):
     """
 
     def load(self) -> ImageFiles:
-        """List the files; images are opened when they are asked for."""
+        """The files, listed once; images are opened when they are asked for."""
+        return self._files
+
+    @cached_property
+    def _files(self) -> ImageFiles:
         return list_images(self._folder, list_classes(self._folder))
 
     def identity(self) -> str:
-        """A digest of the files' names, sizes and times of change; of nothing if there are none."""
+        """A digest of the images' names, sizes and times of change.
+
+        Raises:
+            InputError: what `list_images` refuses.
+        """
         digest = hashlib.sha256()
-        for path in sorted(self._folder.glob("*/*")):
-            told = path.stat()
-            name = path.relative_to(self._folder).as_posix()
+        for name in self.load().names:
+            told = (self._folder / name).stat()
             digest.update(f"{name} {told.st_size} {told.st_mtime_ns}\n".encode())
         return digest.hexdigest()[:32]

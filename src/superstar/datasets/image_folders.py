@@ -5,6 +5,7 @@ perturbations", ICLR 2019: `<shift>/<severity>/<wnid>/<file>.JPEG`, 224x224 pixe
 clean images through the same JPEG, which the published benchmark lacks, are `none/<wnid>/`.
 """
 
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -29,8 +30,14 @@ from superstar.images import from_uint8
 GROUPS = ("blur", "digital", "extra", "noise", "weather")
 """Names of the published archives, under which their shifts may lie."""
 JPEG_QUALITY = 85
+ENDINGS = {"jpeg": ".JPEG", "png": ".png"}
+"""Of the files that we write: ImageNet-C's, and one that loses nothing."""
 CLASSES = "classes.txt"
 """Beside the sets that we write: names of the class folders, in the order of the labels."""
+
+_ENDINGS = " ".join(sorted(SUFFIXES))
+
+logger = logging.getLogger(__name__)
 
 Named = tuple[Sequence[str], NDArray[np.uint8]]
 """Some images of a set: `<class>/<file>` of each, and uint8 (N, H, W, 3)."""
@@ -61,7 +68,7 @@ class ImageFiles:
 
     def take(self, indices: NDArray[np.int64] | slice) -> "ImageFiles":
         """The files at `indices`, in that order."""
-        chosen = np.arange(len(self))[indices]
+        chosen = np.atleast_1d(np.arange(len(self))[indices])
         return replace(self, names=tuple(self.names[i] for i in chosen), labels=self.labels[chosen])
 
     def batch(self, indices: NDArray[np.int64] | slice = slice(None)) -> Tensor:
@@ -134,7 +141,7 @@ def list_images(
 
     Raises:
         InputError: no such folder, no class folders in it or images beside them, one that is not
-            in the list or that holds no image, or fewer images than `count`.
+            in the list, that holds no image or that holds folders, or fewer images than `count`.
     """
     if folder.is_dir() and (images := [n for n in _visible(folder)[1] if _is_image(n)]):
         raise InputError(f"{folder / images[0]} lies outside the class folders of {folder}")
@@ -142,14 +149,30 @@ def list_images(
     label_of = {wnid: label for label, wnid in enumerate(wnids)}
     names: list[str] = []
     labels: list[int] = []
+    others: list[Path] = []
     for wnid in classes:
         if wnid not in label_of:
             raise InputError(f"{folder / wnid} is the folder of none of the {len(wnids)} classes")
-        files = [name for name in _visible(folder / wnid)[1] if _is_image(name)]
+        deeper, there = _visible(folder / wnid)
+        if deeper:
+            raise InputError(
+                f"{folder / wnid / deeper[0]} is a folder within a class: "
+                "images must lie at <class>/<file>"
+            )
+        files = [name for name in there if _is_image(name)]
         if not files:
-            raise InputError(f"{folder / wnid} holds no images")
+            raise InputError(f"{folder / wnid} holds no images ({_ENDINGS})")
+        others += [folder / wnid / name for name in there if not _is_image(name)]
         names += [f"{wnid}/{name}" for name in files]
         labels += [label_of[wnid]] * len(files)
+    if others:
+        logger.warning(
+            "%d files are left out, whose endings are not those of images (%s): %s%s",
+            len(others),
+            _ENDINGS,
+            ", ".join(map(str, others[:3])),
+            ", ..." if len(others) > 3 else "",
+        )
     found = ImageFiles(folder, tuple(names), np.array(labels, np.int64), resize, crop)
     if count is None:
         return found
@@ -211,8 +234,8 @@ class ImageFolders:
             return ()
         return tuple(sorted(int(n) for n in _visible(self._place(shift))[0] if n.isdecimal()))
 
-    def load(self, shift: str, severity: int | None) -> ImageFiles:
-        """The images of one shift at one severity (None for `none`); none is opened yet.
+    def load(self, shift: str, severity: int | None = None) -> ImageFiles:
+        """The images of one shift at one severity, which `none` lacks; none is opened yet.
 
         Raises:
             InputError: no such shift or severity, or what `list_images` refuses.
@@ -246,13 +269,20 @@ def encode_jpeg(image: NDArray[np.uint8]) -> bytes:
     return file.getvalue()
 
 
+def encode_png(image: NDArray[np.uint8]) -> bytes:
+    """An image, uint8 (H, W, 3), without loss."""
+    file = BytesIO()
+    Image.fromarray(image).save(file, "PNG")
+    return file.getvalue()
+
+
 def write_images(folder: Path, batches: Iterable[Named]) -> None:
-    """Write one set into a new folder, as `<class>/<file>.JPEG`.
+    """Write one set into a new folder, as `<class>/<file>`.
 
     Args:
         folder: it must not be there yet.
-        batches: names `<class>/<file>` and images; an ending that tells an image's format becomes
-            `.JPEG`.
+        batches: names `<class>/<file>`, whose endings are among `ENDINGS` and tell the format (see
+            `output_name`), and images.
 
     Raises:
         InputError: no images, or not uint8 (N, H, W, 3), a name for each; a name of another form,
@@ -273,15 +303,36 @@ def _write_batch(
             f"{len(names)} names need as many images, uint8 (N, H, W, 3), "
             f"not {images.dtype} {images.shape}"
         )
-    for name, content in zip(names, pool.map(encode_jpeg, images), strict=True):
-        path = folder / _jpeg_name(name)
+    for name, content in zip(names, pool.map(_encode, names, images), strict=True):
+        path = folder / name
         path.parent.mkdir(exist_ok=True)
         try:
             with path.open("xb") as file:
                 file.write(content)
         except FileExistsError as error:
-            raise InputError(f"two images would be written to {_jpeg_name(name)}") from error
+            raise InputError(f"two images would be written to {name}") from error
     return len(images)
+
+
+def output_names(names: Sequence[str], file_format: str) -> tuple[str, ...]:
+    """Under which names the images are written: with the format's ending in place of an image's.
+
+    Args:
+        names: `<class>/<file>` of each.
+        file_format: one of `ENDINGS`.
+
+    Raises:
+        InputError: two images would have one name.
+    """
+    taken: dict[str, str] = {}
+    for name in names:
+        path = PurePosixPath(name)
+        stem = path.stem if path.suffix.lower() in SUFFIXES else path.name
+        new = f"{path.parent}/{stem}{ENDINGS[file_format]}"
+        if new in taken:
+            raise InputError(f"{taken[new]} and {name} would both be written to {new}: rename one")
+        taken[new] = name
+    return tuple(taken)
 
 
 class ImageFoldersDataset(PiecesDataset):
@@ -352,9 +403,12 @@ def _is_image(name: str) -> bool:
     return os.path.splitext(name)[1].lower() in SUFFIXES
 
 
-def _jpeg_name(name: str) -> str:
+def _encode(name: str, image: NDArray[np.uint8]) -> bytes:
     path = PurePosixPath(name)
     if len(path.parts) != 2 or any(part.startswith(".") for part in path.parts):
         raise InputError(f"an image's name must be <class>/<file>, not {name!r}")
-    stem = path.stem if path.suffix.lower() in SUFFIXES else path.name
-    return f"{path.parent}/{stem}.JPEG"
+    if path.suffix == ENDINGS["png"]:
+        return encode_png(image)
+    if path.suffix == ENDINGS["jpeg"]:
+        return encode_jpeg(image)
+    raise InputError(f"{name!r} must end in {' or '.join(ENDINGS.values())}")

@@ -9,6 +9,7 @@ beside, and the next run goes on from there if it would make the same.
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 from abc import abstractmethod
@@ -22,6 +23,8 @@ from rich.progress import track
 from superstar.errors import InputError
 from superstar.provenance import Stamp
 
+logger = logging.getLogger(__name__)
+
 Piece = tuple[str, Callable[[Path], None]]
 """A part of a folder: its relative name, and a function that writes it, a file or a folder."""
 
@@ -30,10 +33,6 @@ class Whole:
     """Mixin for a Kedro dataset at `_filepath` (a file or folder) or `_path` (a folder)."""
 
     metadata: dict[str, Any] | None
-    in_pieces = False
-    """Whether `_write` keeps the pieces that it finds, so that a save can go on."""
-
-    _making: str | None = None
 
     @property
     def location(self) -> Path:
@@ -49,38 +48,35 @@ class Whole:
         """Where the artifact's stamp lies."""
         return self.location.with_name(f".{self.location.name}.stamp.json")
 
-    def begin(self, made_from: str) -> None:
-        """Tell what the next save is made from: one in pieces goes on where such a save stopped."""
-        self._making = made_from
-
     def save(self, data: Any) -> None:
         """Write beside, then rename; the stamp of an earlier version goes first."""
-        final, attribute = self.location, self._location_attribute
-        given = getattr(self, attribute)
-        beside = final.with_name(f".part-{final.name}")
-        note = final.with_name(f".part-{final.name}.made_from")
-        made_from, self._making = self._making if self.in_pieces else None, None
         self.invalidate()
-        final.parent.mkdir(parents=True, exist_ok=True)
-        if made_from is None or not note.is_file() or note.read_text() != made_from:
-            # In this order, so that the note never speaks for what is half removed.
-            remove(note)
-            remove(beside)
-            if made_from is not None:
-                note.write_text(made_from)
+        self.location.parent.mkdir(parents=True, exist_ok=True)
+        remove(self._beside)
+        try:
+            self._write_beside(data)
+        except BaseException:
+            remove(self._beside)
+            raise
+        self._publish()
+
+    @property
+    def _beside(self) -> Path:
+        return self.location.with_name(f".part-{self.location.name}")
+
+    def _write_beside(self, data: Any) -> None:
+        attribute = self._location_attribute
+        given, beside = getattr(self, attribute), self._beside
         setattr(self, attribute, type(given)(beside))
         try:
             self._write(data)
-        except BaseException:
-            if made_from is None:
-                remove(beside)
-            raise
         finally:
             setattr(self, attribute, given)
-        if final.is_dir():
-            remove(final)
-        os.replace(beside, final)
-        remove(note)
+
+    def _publish(self) -> None:
+        if self.location.is_dir():
+            remove(self.location)
+        os.replace(self._beside, self.location)
 
     def _write(self, data: Any) -> None:
         """Write at the present location; by default what the class beside this mixin does."""
@@ -89,13 +85,11 @@ class Whole:
     def stamp(self, made_from: str) -> None:
         """Record that the artifact is complete, what it is, and what it was made from."""
         record = {"made_from": made_from, "content": self._digest(), "files": self._sizes()}
-        beside = self.stamp_path.with_name(f".part{self.stamp_path.name}")
-        beside.write_text(json.dumps(record))
-        os.replace(beside, self.stamp_path)
+        self._set_mark(record)
 
     def invalidate(self) -> None:
-        """Remove the stamp: the artifact counts as missing from now on."""
-        self.stamp_path.unlink(missing_ok=True)
+        """Take the stamp away: the artifact counts as missing from now on."""
+        remove(self.stamp_path)
 
     def read_stamp(self) -> Stamp | None:
         """The artifact's stamp, or None where there is no readable one."""
@@ -122,11 +116,20 @@ class Whole:
             return "is damaged: its content has changed since a run wrote it"
         return None
 
-    def _record(self) -> dict[str, Any] | None:
+    def _mark(self) -> Any:
+        """What the stamp file holds, valid or not; None if it cannot be read."""
         try:
-            record = json.loads(self.stamp_path.read_text())
+            return json.loads(self.stamp_path.read_text())
         except (OSError, ValueError):
             return None
+
+    def _set_mark(self, content: dict[str, Any]) -> None:
+        beside = self.stamp_path.with_name(f".part{self.stamp_path.name}")
+        beside.write_text(json.dumps(content))
+        os.replace(beside, self.stamp_path)
+
+    def _record(self) -> dict[str, Any] | None:
+        record = self._mark()
         kinds = {"made_from": str, "content": str, "files": dict}
         sound = isinstance(record, dict) and all(
             isinstance(record.get(key), kind) and record[key] for key, kind in kinds.items()
@@ -179,15 +182,70 @@ class FileDataset(Whole, AbstractDataset[Any, Any]):
 
 
 class PiecesDataset(FileDataset):
-    """Base of the datasets that are folders of `_pieces`, where an interrupted save can go on."""
+    """Base of the datasets that are folders of `_pieces`, where an interrupted save can go on.
 
-    in_pieces = True
+    The stamp file is there from the beginning of the first save, though no valid stamp before the
+    end: it tells that the folder is ours.
+    """
+
+    _making: str | None = None
+
+    def begin(self, made_from: str) -> None:
+        """Tell what the next save is made from: it goes on where such a save stopped."""
+        self._making = made_from
+
+    def save(self, data: Any) -> None:
+        """Write the pieces that are missing beside, then rename; the stamp goes first."""
+        made_from, self._making = self._making, None
+        if made_from is not None and self.location.exists() and self._mark() == _written(made_from):
+            return
+        self.location.parent.mkdir(parents=True, exist_ok=True)
+        self._set_mark({})
+        note = self._beside.with_name(f"{self._beside.name}.made_from")
+        if made_from is None or not note.is_file() or note.read_text() != made_from:
+            if _finished_pieces(self._beside):
+                logger.warning(
+                    "%s: what an interrupted run with other settings made is removed", self.location
+                )
+            # In this order, so that the note never speaks for what is half removed.
+            remove(note)
+            remove(self._beside)
+            if made_from is not None:
+                note.write_text(made_from)
+        try:
+            self._write_beside(data)
+        except BaseException:
+            if made_from is None or not _finished_pieces(self._beside):
+                remove(note)
+                remove(self._beside)
+                if not self.location.exists():
+                    remove(self.stamp_path)
+            raise
+        self._publish()
+        if made_from is not None:
+            self._set_mark(_written(made_from))
+        remove(note)
+
+    def invalidate(self) -> None:
+        """Take the stamp away, but not what tells that the folder is ours."""
+        if self.stamp_path.exists():
+            self._set_mark({})
+
+    @property
+    def foreign(self) -> bool:
+        """Whether there is something that no save began, and that none may replace."""
+        there = self.location
+        empty = there.is_dir() and next(there.iterdir(), None) is None
+        return there.exists() and not empty and not self.stamp_path.exists()
 
     def _write(self, data: Any) -> None:
         """Write every piece that is not there yet beside, then rename it."""
         self._filepath.mkdir(parents=True, exist_ok=True)
         folder = self._filepath.name.removeprefix(".part-")
-        for name, write in track(list(self._pieces(data)), f"writing {folder}", transient=True):
+        pieces = list(self._pieces(data))
+        if kept := sum((self._filepath / name).exists() for name, _ in pieces):
+            logger.info("%s goes on: %d of %d are there", folder, kept, len(pieces))
+        for name, write in track(pieces, f"writing {folder}", transient=True):
             place = self._filepath / name
             if place.exists():
                 continue
@@ -200,6 +258,20 @@ class PiecesDataset(FileDataset):
     @abstractmethod
     def _pieces(self, data: Any) -> Iterator[Piece]:
         """What the folder consists of, in the order of writing."""
+
+
+def _written(made_from: str) -> dict[str, Any]:
+    """What the stamp file holds of a folder that is written whole but not digested yet."""
+    return {"written_from": made_from}
+
+
+def _finished_pieces(folder: Path) -> bool:
+    """Whether a piece was written whole: one that is half written has a name of its own."""
+    files = _walk(folder) if folder.is_dir() else ()
+    return any(
+        not any(part.startswith(".part-") for part in path.relative_to(folder).parts)
+        for path in files
+    )
 
 
 def _walk(folder: Path) -> Iterator[Path]:

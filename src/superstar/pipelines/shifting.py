@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superstar.corruptions import corrupt, frost_source
+from superstar import __version__
+from superstar.corruptions import corrupt, frost_of
 from superstar.datasets import ImageFiles
 from superstar.images import ImageSet, from_uint8, to_uint8
 
@@ -29,28 +30,34 @@ def describe_shifts(
     shifts: Sequence[str], severities: Sequence[int], scale: str, seed: int
 ) -> dict[str, Any]:
     """What shifted sets were made with, frost's textures included, where there is frost."""
-    frosty = any("frost" in shift.split("+") for shift in shifts)
     return {
+        "superstar": __version__,
         "shifts": list(shifts),
         "severities": list(severities),
         "scale": scale,
         "seed": seed,
-        "frost": frost_source() if frosty else None,
+        "frost": frost_of(shifts),
     }
 
 
 def shift_files(
-    clean: ImageFiles, name: str, severity: int | None, scale: str, seed: int, batch_size: int
+    clean: ImageFiles,
+    name: str,
+    severity: int | None,
+    names: Sequence[str],
+    scale: str,
+    seed: int,
+    batch_size: int,
 ) -> Iterator[tuple[Sequence[str], NDArray[np.uint8]]]:
-    """Names and images of a set under a shift (severity None: as it is), batch by batch.
+    """Images of a set under a shift (severity None: as it is) with their new names, by batches.
 
     The size of the batches has no bearing on the images. Other arguments are those of `corrupt`.
     """
     start = 0
     for images in clean.read(batch_size):
-        names = clean.names[start : start + len(images)]
+        end = start + len(images)
         if severity is not None:
             shifted = corrupt(from_uint8(images), name, severity, scale, seed, first_index=start)
             images = to_uint8(shifted)
-        yield names, images
-        start += len(images)
+        yield names[start:end], images
+        start = end

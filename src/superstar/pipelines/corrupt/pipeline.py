@@ -17,7 +17,7 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 nodes.describe,
-                ["params:corrupt", "params:scale", "params:seed"],
+                ["images_to_corrupt", "params:corrupt", "params:scale", "params:seed"],
                 "corrupted_description",
                 name="describe_corrupted",
             ),

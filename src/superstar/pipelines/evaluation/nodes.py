@@ -5,14 +5,13 @@ from itertools import chain
 from typing import Any
 
 import pandas as pd
-from joblib import Parallel, delayed, parallel_config
-from rich.progress import track
 from torch import nn
 
 from superstar.control import Supervisor
 from superstar.datasets import CorruptionArrays
 from superstar.parameters import BenchmarkGeneration, Evaluation, Execution
 from superstar.pipelines.evaluation.protocol import Cell, CellResult, Protocol, evaluate_cell
+from superstar.pipelines.parallel import spread
 
 CONTROLLER = "paper"
 
@@ -35,11 +34,8 @@ def evaluate(
     )
     classifiers = {"standard": standard, "augmix": augmix}
     cells = [Cell("none", None), *(Cell(s, level) for s in shifts for level in given.severities)]
-    with parallel_config("loky", inner_max_num_threads=max(1, run.threads // run.workers)):
-        work = Parallel(n_jobs=run.workers, return_as="generator")(
-            delayed(_evaluate)(cell, sets, supervisor, classifiers, protocol) for cell in cells
-        )
-        done = list(track(work, "evaluation", total=len(cells), transient=True))
+    arguments = [(cell, sets, supervisor, classifiers, protocol) for cell in cells]
+    done = spread(_evaluate, arguments, run, "evaluation")
     return (
         _table(chain.from_iterable(cell.results for cell in done)),
         _table(chain.from_iterable(cell.gains for cell in done)),

@@ -7,9 +7,7 @@ from itertools import chain
 from typing import Any
 
 import pandas as pd
-from joblib import Parallel, delayed, parallel_config
 from matplotlib.figure import Figure
-from rich.progress import track
 from torch import nn
 
 from superstar.control import ShiftEnv, Supervisor
@@ -31,6 +29,7 @@ from superstar.parameters import (
 )
 from superstar.pipelines.oracle import figures, report, summary
 from superstar.pipelines.oracle.comparison import LEARNED, ORACLE, Search, compare
+from superstar.pipelines.parallel import spread
 from superstar.pipelines.policies import environment, train
 from superstar.pipelines.policy_training.nodes import split_batches
 
@@ -191,14 +190,11 @@ def _search(
         device=run.device,
         seed=seed,
     )
-    with parallel_config("loky", inner_max_num_threads=max(1, run.threads // run.workers)):
-        work = Parallel(n_jobs=run.workers, return_as="generator")(
-            delayed(_compare)(
-                keys, load, supervisor, actors, rules, given.seeds, classifier, search
-            )
-            for keys, load in sets
-        )
-        rows = list(chain.from_iterable(track(work, "oracle", total=len(sets), transient=True)))
+    arguments = [
+        (keys, load, supervisor, actors, rules, given.seeds, classifier, search)
+        for keys, load in sets
+    ]
+    rows = chain.from_iterable(spread(_compare, arguments, run, "oracle"))
     return pd.DataFrame(rows).astype({"severity": "Int64"})
 
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from superstar.pipelines.oracle import summary
-from superstar.pipelines.oracle.comparison import BY_DISTANCE, FREE
+from superstar.pipelines.oracle.comparison import BRAKED, BY_DISTANCE, FREE
 
 
 def compose(found: pd.DataFrame, returns: pd.DataFrame, metrics: dict[str, float | None]) -> str:
@@ -18,12 +18,14 @@ def compose(found: pd.DataFrame, returns: pd.DataFrame, metrics: dict[str, float
         "# How good the policy could be",
         "Written by `kedro run --pipelines oracle`. All policies and oracles choose by the same "
         "batch of images, drawn from each set; what they chose is scored on the rest of the set. "
-        "`paper` is Algorithm 1 with its brakes; `unbraked` is without operability tree and β, as "
-        "in training (an episode still ends at α). Oracles search all sequences of two actions "
+        f"`{BRAKED}` is Algorithm 1 with its brakes; `{FREE}` is without operability tree and β, "
+        "as in training (an episode still ends at α). Oracles search all sequences of two actions "
         "and go on along a beam; they also know what the policies chose, so by what they choose by "
         "none is better. The oracle of accuracy knows the labels of the batch; on the rest of the "
         "set it may be beaten.",
-        _shares(metrics),
+        "What the learned policy gains, in % of what the oracle of the same does under the same "
+        "brakes, over all shifted sets:",
+        _markdown(_shares(metrics)),
         "## Returns on surrogate batches that nothing was trained on",
         "Discounted return of the environment. Share: of what the oracle gains over `nop`.",
         _markdown(summary.return_shares(returns).round({"return": 1, "share": 3})),
@@ -35,10 +37,11 @@ def compose(found: pd.DataFrame, returns: pd.DataFrame, metrics: dict[str, float
             "in points with the worst single set, and actions taken.",
             _markdown(_flat(summary.by_policy(found, split).round(2))),
             f"## {title}: from the library down to the supervisor",
-            "Accuracy of `standard` in points, means over severities. What the oracle of accuracy "
-            "leaves lost is beyond the library; the step from it to the oracle of distance is the "
-            "distance's fault, the next to the policy without brakes the policy's, the last the "
-            "brakes'.",
+            "Accuracy of `standard` in points, means over severities; both oracles without brakes. "
+            "What the oracle of accuracy leaves lost is beyond the library. The step from it to "
+            "the oracle of distance is the distance's fault, and the next to the policy without "
+            "brakes the policy's. The step to the policy as it runs is what the brakes give back, "
+            "or cost where it is negative.",
             _markdown(summary.ladder(found, split).round(2)),
         ]
     parts += [
@@ -49,13 +52,20 @@ def compose(found: pd.DataFrame, returns: pd.DataFrame, metrics: dict[str, float
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _shares(metrics: dict[str, float | None]) -> str:
-    lines = []
-    for name, value in metrics.items():
-        kind, _, where = name.removeprefix("oracle.").partition(".")
-        shown = "not defined" if value is None else f"{100 * value:.0f}%"
-        lines.append(f"- {kind.replace('_', ' of the oracle’s ')}, {where}: {shown}")
-    return "\n".join(lines)
+def _shares(metrics: dict[str, float | None]) -> pd.DataFrame:
+    rows = []
+    for split, sets in (("surrogate", "surrogates"), ("test", "test shifts")):
+        for controller in (BRAKED, FREE):
+            shares = {
+                f"of the oracle of {gain}": metrics[f"oracle.{gain}_share.{controller}.{split}"]
+                for gain in ("distance", "accuracy")
+            }
+            shown = {
+                name: "not defined" if share is None else f"{100 * share:.0f}"
+                for name, share in shares.items()
+            }
+            rows.append({"sets": sets, "controller": controller, **shown})
+    return pd.DataFrame(rows)
 
 
 def _misled(found: pd.DataFrame) -> pd.DataFrame:

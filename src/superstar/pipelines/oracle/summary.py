@@ -45,15 +45,19 @@ def oracle_table(found: pd.DataFrame) -> pd.DataFrame:
 def ladder(found: pd.DataFrame, split: str) -> pd.DataFrame:
     """Accuracy by shift, in points: what was lost, and what of it comes back on each rung.
 
-    `lost` is the accuracy on clean images less that on shifted ones, and missing on the surrogates,
-    which have no clean set beside them.
+    `lost` is the accuracy on clean images less that on shifted ones; the surrogates have no clean
+    set beside them, and lack the column.
     """
     part = found[found["split"] == split]
     before = part.groupby("shift", sort=False)["accuracy_before"].mean()
-    table = pd.DataFrame({"lost": before.get("none", float("nan")) - before})
+    table = pd.DataFrame(index=before.index)
+    if "none" in before.index:
+        table["lost"] = before["none"] - before
     for rung, (controller, policy) in RUNGS.items():
         rows = part[(part["controller"] == controller) & (part["policy"] == policy)]
         table[rung] = rows.groupby("shift", sort=False)["accuracy_gain"].mean()
+    shifted = table.drop(index="none", errors="ignore")
+    table.loc["mean of shifts"] = shifted.mean()
     return table.reset_index()
 
 

@@ -41,11 +41,13 @@ def make_tables(
     pd.DataFrame,
     pd.DataFrame,
     pd.DataFrame,
+    pd.DataFrame,
     dict[str, float],
 ]:
-    """Main table (CSV, Markdown, LaTeX), by severity, actions, % inoperable, inaction, metrics.
+    """Main table (CSV, Markdown, LaTeX), then what else there is to tell, and metrics.
 
-    % inoperable comes twice, as a row a shift and in the paper's two columns.
+    Over all shifts, by severity, actions, % inoperable as a row a shift and in the paper's two
+    columns, and inaction.
     """
     given = Reporting.model_validate(parameters)
     main = tables.main_table(results, gains, given.bootstrap_resamples, given.confidence, seed)
@@ -59,6 +61,7 @@ def make_tables(
         main,
         markdown,
         tables.to_latex(main),
+        tables.overall_table(main, gains, given.bootstrap_resamples, given.confidence, seed),
         tables.severity_table(results),
         actions,
         operability,
@@ -73,6 +76,7 @@ def write_report(
     distance: dict[str, Any],
     shifts: dict[str, Any],
     main_table: str,
+    overall: pd.DataFrame,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
     operability: pd.DataFrame,
@@ -95,6 +99,7 @@ def write_report(
         words,
         made,
         main_table,
+        overall,
         by_severity,
         actions,
         operability,

@@ -6,8 +6,6 @@ import pandas as pd
 
 NUMBERS = {
     "clean_accuracy.": "accuracy on clean test images, % ({})",
-    "mean_delta.": "mean Δ over shifts, points ({})",
-    "worst_delta.": "worst Δ over shifts, points ({})",
     "psnr_gain_db.": "denoiser, gain in PSNR on validation images, dB ({})",
     "operability.auroc": "operability tree, AUROC on held-out surrogate images of all severities",
     "operability.depth": "operability tree, depth",
@@ -23,6 +21,7 @@ def compose(
     distance: str,
     shifts: str,
     main_table: str,
+    overall: pd.DataFrame,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
     operability: pd.DataFrame,
@@ -39,6 +38,7 @@ def compose(
         distance: which one decided, in a few words.
         shifts: with what they were made, in a few words.
         main_table: the main table in Markdown.
+        overall: mean, best and worst Delta over shifts.
         by_severity: Delta by severity.
         actions: what was done, by shift.
         operability: % inoperable in two columns, of surrogates and of shifts.
@@ -59,6 +59,8 @@ def compose(
         "and trials; in brackets the bootstrap interval, paired by image. In a trial the policy "
         "chooses a sequence by a batch drawn anew; it is then applied to the whole shifted set.",
         main_table,
+        "Over all shifts, clean images apart:",
+        _markdown(_overall(overall)),
         "## Δ by severity",
         _markdown(by_severity.drop(columns="controller").round(2)),
         "## What it did",
@@ -95,6 +97,17 @@ def _inoperable(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.round(1).astype(object).where(table.notna(), "")
     shown.columns = ["surrogate", "% inoperable", "benchmark shift", "% inoperable", "% abstained"]
     return shown
+
+
+def _overall(table: pd.DataFrame) -> pd.DataFrame:
+    shown = []
+    for row in table.itertuples():
+        where = "" if pd.isna(row.shift) else f" ({str(row.shift).replace('_', ' ')})"
+        interval = f"[{row.delta_low:+.2f}, {row.delta_high:+.2f}]"
+        shown.append((row.classifier, row.figure, f"{row.delta:+.2f} {interval}{where}"))
+    wide = pd.DataFrame(shown, columns=["classifier", "figure", "Δ"])
+    pivoted = wide.pivot(index="classifier", columns="figure", values="Δ")
+    return pivoted.loc[wide["classifier"].unique(), ["mean", "best", "worst"]].reset_index()
 
 
 def _wanted(table: pd.DataFrame) -> pd.DataFrame:

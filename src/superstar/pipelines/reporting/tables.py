@@ -26,9 +26,7 @@ def main_table(
     )
     table["delta"] = table["recovered"] - table["shifted"]
     bounds = {
-        keys: bootstrap_interval(
-            np.mean(np.stack(part["gain"].to_list()), axis=0), resamples, confidence, seed
-        )
+        keys: bootstrap_interval(_by_image(part), resamples, confidence, seed)
         for keys, part in gains.groupby(KEYS, sort=False)
     }
     table["delta_low"] = [100 * bounds[keys][0] for keys in table.index]
@@ -48,6 +46,46 @@ def bootstrap_interval(
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)
+
+
+def overall_table(
+    main: pd.DataFrame, gains: pd.DataFrame, resamples: int, confidence: float, seed: int
+) -> pd.DataFrame:
+    """Delta over all shifts, clean images apart: mean, best shift and worst, in points.
+
+    Args:
+        main: of `main_table`.
+        gains: by image, as there. Those of a shift weigh as much as those of any other.
+        resamples: of the bootstrap, paired by image.
+        confidence: of its interval.
+        seed: of its draws.
+
+    Returns:
+        Three rows a controller and classifier: `figure` (mean, best or worst), `shift` (missing
+        for the mean), `delta`, `delta_low` and `delta_high`.
+    """
+    columns = ["delta", "delta_low", "delta_high"]
+    rows = []
+    shifted = main[main["shift"] != "none"]
+    for keys, part in shifted.groupby(["controller", "classifier"], sort=False):
+        named = dict(zip(("controller", "classifier"), keys, strict=True))
+        own = gains[(gains["controller"] == keys[0]) & (gains["classifier"] == keys[1])]
+        by_shift = [
+            _by_image(some) for shift, some in own.groupby("shift", sort=False) if shift != "none"
+        ]
+        bounds = bootstrap_interval(np.mean(by_shift, axis=0), resamples, confidence, seed)
+        values = (part["delta"].mean(), 100 * bounds[0], 100 * bounds[1])
+        rows.append(
+            {**named, "figure": "mean", "shift": None, **dict(zip(columns, values, strict=True))}
+        )
+        for figure, place in (("best", part["delta"].idxmax()), ("worst", part["delta"].idxmin())):
+            rows.append({**named, "figure": figure, **part.loc[place, ["shift", *columns]]})
+    return pd.DataFrame(rows)
+
+
+def _by_image(gains: pd.DataFrame) -> NDArray[np.floating]:
+    """Mean gain of each image."""
+    return np.mean(np.stack(gains["gain"].to_list()), axis=0)
 
 
 def severity_table(results: pd.DataFrame) -> pd.DataFrame:

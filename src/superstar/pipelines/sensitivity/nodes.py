@@ -5,9 +5,7 @@ from itertools import chain
 from typing import Any
 
 import pandas as pd
-from joblib import Parallel, delayed, parallel_config
 from matplotlib.figure import Figure
-from rich.progress import track
 from torch import nn
 
 from superstar.control import Supervisor
@@ -16,6 +14,7 @@ from superstar.control.thresholds import calibrate_beta
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import Execution, PolicyTraining, Sensitivity, SurrogateGeneration
+from superstar.pipelines.parallel import spread
 from superstar.pipelines.policies import environment
 from superstar.pipelines.policy_training.nodes import split_batches
 from superstar.pipelines.sensitivity import figures, report, summary
@@ -111,15 +110,12 @@ def train_policies(
         if point.retrained:
             groups.setdefault(point.setting.batch_size, []).append(point)
     shares = [group[i :: run.workers] for group in groups.values() for i in range(run.workers)]
-    shares = [share for share in shares if share]
+    arguments = [
+        (share, batches, supervisor, given, policy, run.device) for share in shares if share
+    ]
     actors = {OWN: supervisor.actor}
-    with parallel_config("loky", inner_max_num_threads=max(1, run.threads // run.workers)):
-        work = Parallel(n_jobs=run.workers, return_as="generator")(
-            delayed(train_group)(share, batches, supervisor, given, policy, run.device)
-            for share in shares
-        )
-        for trained in track(work, "policies", total=len(shares), transient=True):
-            actors |= trained
+    for trained in spread(train_group, arguments, run, "policies"):
+        actors |= trained
     held_out = split_batches(batches, "held_out", policy)
     env = environment(held_out, supervisor, given, run.device)
     returns = [
@@ -156,20 +152,11 @@ def measure_points(
     for key, load in surrogates.items():
         shift, _, severity = key.partition("/")
         sets.append((shift, int(severity), load))
-    with parallel_config("loky", inner_max_num_threads=max(1, run.threads // run.workers)):
-        work = Parallel(n_jobs=run.workers, return_as="generator")(
-            delayed(_measure)(
-                {"shift": shift, "severity": severity},
-                load,
-                table,
-                actors,
-                supervisor,
-                classifier,
-                how,
-            )
-            for shift, severity, load in sets
-        )
-        rows = list(chain.from_iterable(track(work, "sets", total=len(sets), transient=True)))
+    arguments = [
+        ({"shift": shift, "severity": level}, load, table, actors, supervisor, classifier, how)
+        for shift, level, load in sets
+    ]
+    rows = chain.from_iterable(spread(_measure, arguments, run, "sets"))
     return pd.DataFrame(rows).astype({"severity": "Int64"})
 
 

@@ -1,5 +1,6 @@
 """Strengths of the surrogates on the images at hand (paper, appendix E, Surrogate Corruptions)."""
 
+import logging
 from itertools import combinations
 from typing import Any
 
@@ -9,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
-from superstar.corruptions import SURROGATES, corrupt, preset_strengths
+from superstar.corruptions import STRENGTH_LABELS, SURROGATES, corrupt, preset_strengths
 from superstar.images import ImageSet
 from superstar.measures import FEATURES, state_features
 from superstar.parameters import SeverityCalibration
@@ -24,6 +25,8 @@ STATE_INDEX = {
     "sigmoid_decrease": (1, -1),
 }
 LEVELS = 5
+
+logger = logging.getLogger(__name__)
 
 
 def measure_grids(
@@ -61,7 +64,11 @@ def measure_grids(
 def choose_severities(
     changes: pd.DataFrame, parameters: dict[str, Any]
 ) -> tuple[dict[str, list[float]], pd.DataFrame]:
-    """Five strengths a surrogate: configuration for later stages, and a table of their states."""
+    """Five strengths a surrogate: configuration for later stages, and a table of their states.
+
+    What a reader should know of them is logged: a severity 5 outside the rule or at the end of its
+    grid, and strengths that change the state in the wrong direction, as some presets do.
+    """
     given = SeverityCalibration.model_validate(parameters)
     tables = []
     for _, grid in changes.groupby("surrogate", sort=False):
@@ -70,16 +77,39 @@ def choose_severities(
             grid = grid.sort_values("change", kind="stable")
             rows = spread_levels(grid["change"].to_numpy(), given.change)
         table = grid.iloc[rows].assign(severity=range(1, LEVELS + 1))
-        table["within_rule"] = table["change"].iloc[-1] >= given.change[0]
-        table["within_rule"] &= table["change"].iloc[-1] <= given.change[1]
+        strongest = table["change"].iloc[-1]
+        table["severity_5_within_rule"] = given.change[0] <= strongest <= given.change[1]
+        table["severity_5_ends_grid"] = strongest == grid["change"].max()
         tables.append(table)
     chosen = pd.concat(tables, ignore_index=True)
     strengths = {
         str(name): [float(s) for s in table["strength"]]
         for name, table in chosen.groupby("surrogate", sort=False)
     }
-    measured = [*FEATURES, "feature", "clean", "change", "within_rule"]
+    _tell(chosen, given)
+    measured = [*FEATURES, "feature", "clean", "change"]
+    measured += ["severity_5_within_rule", "severity_5_ends_grid"]
     return strengths, chosen[["surrogate", "severity", "strength", *measured]]
+
+
+def _tell(chosen: pd.DataFrame, given: SeverityCalibration) -> None:
+    for name, table in chosen.groupby("surrogate", sort=False):
+        last = table.iloc[-1]
+        if not last["severity_5_within_rule"]:
+            logger.warning(
+                "%s: severity 5 changes the state by %.2f, outside %g to %g",
+                *(name, last["change"], *given.change),
+            )
+        elif given.severities == "calibrated" and last["severity_5_ends_grid"]:
+            logger.info(
+                "%s: severity 5 is the end of its grid (a change of %.2f; the rule allows %g)",
+                *(name, last["change"], given.change[1]),
+            )
+        if wrong := table.loc[table["change"] < 0, "severity"].tolist():
+            logger.warning(
+                "%s: at severity %s the state changes in the other direction",
+                *(name, ", ".join(map(str, wrong))),
+            )
 
 
 def spread_levels(changes: NDArray[np.float64], rule: tuple[float, float]) -> list[int]:
@@ -114,7 +144,7 @@ def draw_severities(
         picked = chosen[chosen["surrogate"] == name]
         axis.axhspan(*rule, color="0.92", zorder=0, label="allowed at severity 5")
         axis.plot(grid["strength"], grid["change"], "o-", color="0.6", ms=3, lw=1)
-        axis.plot(picked["strength"], picked["change"], "o", color="C3", ms=7)
+        axis.plot(picked["strength"], picked["change"], "o", color="C3", ms=7, label="severities")
         for severity, strength, change in zip(
             picked["severity"], picked["strength"], picked["change"], strict=True
         ):
@@ -123,7 +153,7 @@ def draw_severities(
             )
         axis.set(
             title=str(name).replace("_", " "),
-            xlabel="strength",
+            xlabel=STRENGTH_LABELS[str(name)],
             ylabel=f"relative change of {grid['feature'].iloc[0]}",
         )
         axis.margins(y=0.15)

@@ -1,0 +1,36 @@
+"""Calls that do not depend on one another, spread over processes."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from joblib import Parallel, delayed, parallel_config
+from rich.progress import track
+
+from superstar.parameters import Execution
+
+Result = TypeVar("Result")
+
+
+def spread(
+    function: Callable[..., Result],
+    arguments: Sequence[tuple[Any, ...]],
+    run: Execution,
+    label: str,
+) -> list[Result]:
+    """The function's results for each of the arguments, in order.
+
+    Args:
+        function: of the module level, so that a worker finds it.
+        arguments: of each call.
+        run: with the number of workers, and of the threads that they share.
+        label: what the progress bar says.
+    """
+    threads = max(1, run.threads // run.workers)
+    with warnings.catch_warnings(), parallel_config("loky", inner_max_num_threads=threads):
+        # A worker that has grown by 300 MB is replaced, which here are the images it remembers.
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs were given")
+        work = Parallel(n_jobs=run.workers, return_as="generator")(
+            delayed(function)(*given) for given in arguments
+        )
+        return list(track(work, label, total=len(arguments), transient=True))
