@@ -30,6 +30,7 @@ def sweep_figure(sweep: pd.DataFrame) -> Figure:
         axis.axvspan(own - 0.3, own + 0.3, color="0.9", zorder=0, label="the run's own value")
         axis.axhline(0, color="black", lw=0.8)
         axis.set_xticks(places, [f"{value:.4g}" for value in points[name]])
+        axis.tick_params(axis="x", labelsize=8)
         axis.set_xlim(-0.5, len(points) - 0.5)
         axis.grid(axis="y", alpha=0.3)
         axis.set_title(title.replace("_", " "))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ class Measuring:
     """How a set is measured.
 
     Attributes:
-        trials: most batches of a set that choose, each for itself.
+        trials: how often a point chooses for each set.
         memory_limit: bytes of images to keep.
         network_batch: images that go through networks together.
         device: where these compute.
@@ -49,13 +50,14 @@ def measure_set(
     """Rows of one set: one a point and trial.
 
     In each trial a batch drawn from the set chooses by Algorithm 1; what the chosen sequence does
-    for accuracy is measured on the rest of the set. Batches of one size are the same for all
-    points, and so are the policies' random numbers. What a sequence does to the set is computed
-    once, whichever point chooses it.
+    for accuracy is measured on the rest of the set. The set is parted into batches, which take
+    turns, and the policies, which are sampled, draw anew in each trial. Batches of one size are the
+    same for all points, and so are the policies' random numbers. What a sequence does to images is
+    computed once, whichever point chooses it.
 
     Args:
         keys: columns that name the set.
-        images: the set, of more images than any batch has.
+        images: the set, of more images than a batch has.
         points: the settings.
         policies: by `Point.policy`.
         supervisor: whose distance, actions and operability tree count.
@@ -72,11 +74,12 @@ def measure_set(
     found: list[tuple[Point, int, Trace, NDArray[np.int64]]] = []
     for size in sorted({point.setting.batch_size for point in points}):
         here = [point for point in points if point.setting.batch_size == size]
-        for trial in range(min(how.trials, len(images) // size)):
-            own = slice(trial * size, (trial + 1) * size)
+        batches = len(images) // size
+        for batch in range(min(batches, how.trials)):
+            own = slice(batch * size, (batch + 1) * size)
             rest = np.delete(order, own)
             transitions = _transitions(images.batch(order[own]), supervisor, how)
-            for point in here:
+            for point, trial in product(here, range(batch, how.trials, batches)):
                 setting = point.setting
                 brakes = replace(
                     supervisor.brakes,

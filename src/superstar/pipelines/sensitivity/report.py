@@ -53,8 +53,8 @@ def compose(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
         f"{sets} sets, and on these images themselves (clean); no test image and no test shift "
         "takes part. The operability tree and a calibrated β were made from the same images, so "
         "expect a little less elsewhere. In a trial a batch drawn from the set chooses a sequence, "
-        "which is scored on the rest of the set by the accuracy of `standard`; trials a set: "
-        f"{measured['trial'].nunique()}.",
+        "which is scored on the rest of the set by the accuracy of `standard`; "
+        f"{measured['trial'].nunique()} trials a set, since the policy is sampled.",
         "- `gain`: mean change of accuracy, in points.\n"
         "- `harm`: mean loss of accuracy, in points, where it fell, counted 0 elsewhere; `worst`: "
         "the lowest change of a single trial.\n"
