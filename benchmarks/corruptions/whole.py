@@ -56,5 +56,5 @@ def _shifted(
 ) -> Iterator[tuple[list[str], NDArray[np.uint8]]]:
     for start in range(0, len(images), AT_ONCE):
         part = from_uint8(images[start : start + AT_ONCE])
-        names = [f"class/{start + i}" for i in range(len(part))]
+        names = [f"class/{start + i}.JPEG" for i in range(len(part))]
         yield names, to_uint8(corrupt(part, name, severity, first_index=start))

@@ -24,7 +24,6 @@ from superstar.parameters import (
     Parameters,
     PolicySurrogates,
     RunTimeSweep,
-    Sensitivity,
     TrainingSweep,
 )
 from superstar.pipelines.sensitivity import create_pipeline, report, summary
@@ -61,21 +60,18 @@ class Bright(nn.Module):
         return torch.stack([-level, level], dim=1)
 
 
-def wanted(**values) -> Sensitivity:
-    models = {"run_time": RunTimeSweep, "retrained": TrainingSweep}
-    sections = {
-        section: {name: [] for name in model.model_fields} | values.get(section, {})
-        for section, model in models.items()
-    }
-    return Sensitivity.model_validate(sections | {"trials": 2})
+def run_time(**values) -> RunTimeSweep:
+    return RunTimeSweep.model_validate({name: [] for name in RunTimeSweep.model_fields} | values)
+
+
+def retrained(**values) -> TrainingSweep:
+    return TrainingSweep.model_validate({name: [] for name in TrainingSweep.model_fields} | values)
 
 
 def test_every_value_is_a_point_once_and_the_rest_stays_as_it_is():
-    sweep = wanted(
-        run_time={"alpha": [0.8, 0.9, 0.8], "beta": [1.12, 0.97]},
-        retrained={"alpha": [0.8], "batch_size": [40, 20]},
-    )
-    points = list(lay_out(MINE, sweep, beta_at=lambda size: 1 - 1 / size))
+    here = run_time(alpha=[0.8, 0.9, 0.8], beta=[1.12, 0.97])
+    anew = retrained(alpha=[0.8], batch_size=[40, 20])
+    points = list(lay_out(MINE, here, anew, beta_at=lambda size: 1 - 1 / size))
     assert [(point.name, point.policy) for point in points] == [
         (OWN, OWN),
         ("alpha=0.8", OWN),
@@ -88,7 +84,8 @@ def test_every_value_is_a_point_once_and_the_rest_stays_as_it_is():
 
 
 def test_without_values_the_own_setting_remains():
-    assert list(lay_out(MINE, wanted(), beta_at=lambda size: 1.0)) == [Point(OWN, False, MINE)]
+    points = list(lay_out(MINE, run_time(), retrained(), beta_at=lambda size: 1.0))
+    assert points == [Point(OWN, False, MINE)]
 
 
 def test_images_are_regrouped_within_their_surrogate():
@@ -138,14 +135,14 @@ def test_batches_that_there_are_too_few_images_for_are_refused(
     given, supervisor, wanted_size, images
 ):
     design = ImageSet(np.zeros((images, 64, 64, 3), np.uint8), np.zeros(images, np.int64))
-    sweep = wanted(retrained={"batch_size": [wanted_size]})
     with pytest.raises(InputError, match=f"batches of {max(wanted_size, 20)} images are too large"):
         lay_out_points(
             design,
             supervisor,
             given.policy_training.model_dump(),
             given.surrogate_generation.model_dump(),
-            sweep.model_dump(),
+            run_time().model_dump(),
+            retrained(batch_size=[wanted_size]).model_dump(),
             given.execution.model_dump(),
             given.seed,
         )

@@ -13,7 +13,13 @@ from superstar.control.networks import Actor, sampled
 from superstar.control.thresholds import calibrate_beta
 from superstar.errors import InputError
 from superstar.images import ImageSet
-from superstar.parameters import Execution, PolicyTraining, Sensitivity, SurrogateGeneration
+from superstar.parameters import (
+    Execution,
+    PolicyTraining,
+    RunTimeSweep,
+    SurrogateGeneration,
+    TrainingSweep,
+)
 from superstar.pipelines.parallel import spread
 from superstar.pipelines.policies import environment
 from superstar.pipelines.policy_training.nodes import split_batches
@@ -38,7 +44,8 @@ def lay_out_points(
     supervisor: Supervisor,
     training: dict[str, Any],
     surrogates: dict[str, Any],
-    parameters: dict[str, Any],
+    run_time: dict[str, Any],
+    retrained: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
 ) -> pd.DataFrame:
@@ -49,9 +56,9 @@ def lay_out_points(
     """
     given, run = PolicyTraining.model_validate(training), Execution.model_validate(execution)
     policy = SurrogateGeneration.model_validate(surrogates).policy
-    wanted = Sensitivity.model_validate(parameters)
+    anew = TrainingSweep.model_validate(retrained)
     learned = policy.batch_size * policy.training_batches
-    for size in (policy.batch_size, *wanted.retrained.batch_size):
+    for size in (policy.batch_size, *anew.batch_size):
         if size > learned or size >= len(design):
             raise InputError(
                 f"batches of {size} images are too large to sweep: the policy learns from "
@@ -86,7 +93,7 @@ def lay_out_points(
         horizon=supervisor.horizon,
         seed=seed,
     )
-    return to_table(list(lay_out(own, wanted, beta_at)))
+    return to_table(list(lay_out(own, RunTimeSweep.model_validate(run_time), anew, beta_at)))
 
 
 def train_policies(
@@ -135,14 +142,14 @@ def measure_points(
     supervisor: Supervisor,
     classifier: nn.Module,
     training: dict[str, Any],
-    parameters: dict[str, Any],
+    trials: int,
     execution: dict[str, Any],
     seed: int,
 ) -> pd.DataFrame:
     """Every point on the surrogates of validation images, and on these images themselves."""
     run = Execution.model_validate(execution)
     how = Measuring(
-        trials=Sensitivity.model_validate(parameters).trials,
+        trials=trials,
         memory_limit=PolicyTraining.model_validate(training).memory_limit_mb * 2**20,
         network_batch=run.batch_size,
         device=run.device,

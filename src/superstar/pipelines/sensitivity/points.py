@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 
 import pandas as pd
 
-from superstar.parameters import RunTimeSweep, Sensitivity, TrainingSweep
+from superstar.parameters import RunTimeSweep, TrainingSweep
 
 OWN = "own setting"
 
@@ -66,7 +66,12 @@ class Point:
         return self.name if self.retrained else OWN
 
 
-def lay_out(own: Setting, wanted: Sensitivity, beta_at: Callable[[int], float]) -> Iterator[Point]:
+def lay_out(
+    own: Setting,
+    run_time: RunTimeSweep,
+    retrained: TrainingSweep,
+    beta_at: Callable[[int], float],
+) -> Iterator[Point]:
     """The run's own setting, and around it one parameter at a time.
 
     α, β and the horizon are changed in Algorithm 1, with the run's own policy. What training reads
@@ -75,17 +80,18 @@ def lay_out(own: Setting, wanted: Sensitivity, beta_at: Callable[[int], float]) 
 
     Args:
         own: the run's setting.
-        wanted: the values; the run's own, and those that occur twice, count once.
+        run_time: the values in Algorithm 1; the run's own, and those that occur twice, count once.
+        retrained: the values in training, likewise.
         beta_at: β at another batch size.
     """
     yield Point(OWN, False, own)
-    for retrained, values in ((False, wanted.run_time), (True, wanted.retrained)):
+    for anew, values in ((False, run_time), (True, retrained)):
         for name, listed in values:
             for value in sorted(set(listed) - {getattr(own, name)}):
                 setting = replace(own, **{name: value})
                 if name == "batch_size":
                     setting = replace(setting, beta=beta_at(value))
-                yield Point(name, retrained, setting)
+                yield Point(name, anew, setting)
 
 
 def to_table(points: list[Point]) -> pd.DataFrame:
