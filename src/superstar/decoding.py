@@ -226,6 +226,14 @@ def _read(source: Source, resize: int | None, crop: int | None) -> NDArray[np.ui
     return np.array(_fit(image, name, resize, crop))
 
 
+def user_path(path: str) -> Path:
+    """A path as a user gives it: `~` is the home, links and `..` are followed; absolute."""
+    try:
+        return Path(path).expanduser().resolve()
+    except RuntimeError:  # `~name` of nobody.
+        return Path(path).resolve()
+
+
 def _name(source: Source) -> str:
     return source.name if isinstance(source, Encoded) else str(Path(source))
 
@@ -234,6 +242,8 @@ def _content(source: Source) -> bytes:
     if isinstance(source, Encoded):
         return source.content
     path = Path(source)
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is no file, though it is named as an image: remove it")
     try:
         return path.read_bytes()
     except FileNotFoundError as error:

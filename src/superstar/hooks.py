@@ -44,7 +44,7 @@ class InputHook:
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> None:
         """Check every artifact that the run reads and does not make, and the places named."""
-        if "corrupted_sets" in pipeline.all_outputs():
+        if {"corrupted_sets", "corrupted_description"} & pipeline.all_outputs():
             check_places(catalog, _again(run_params))
         for name in sorted(pipeline.inputs()):
             dataset = None if is_parameter(name) else catalog.get(name)

@@ -5,6 +5,7 @@ from pathlib import Path
 from kedro.utils import find_kedro_project
 from omegaconf.resolvers import oc
 
+from superstar.decoding import user_path
 from superstar.hooks import InputHook, ProvenanceHook, StageHook
 
 
@@ -14,9 +15,12 @@ def project_path(relative: str) -> str:
     return str(Path(root) / relative)
 
 
-def given_path(path: str) -> str:
-    """A path that a user gave, relative to where the command was given, `~` being the home."""
-    return str(Path(path).expanduser().absolute())
+def given_path(path: str | None) -> str:
+    """A path that a user gave: `~` is the home, links are followed, where the command ran counts.
+
+    Nothing given is a path too: whether one is needed, the run itself tells.
+    """
+    return str(user_path("" if path is None else str(path)))
 
 
 def beside(path: str, ending: str) -> str:

@@ -21,7 +21,13 @@ from superstar.datasets import (
     read_wnids,
 )
 from superstar.datasets import image_folders as module
-from superstar.datasets.image_folders import GROUPS, encode_jpeg, output_names, write_images
+from superstar.datasets.image_folders import (
+    GROUPS,
+    encode_jpeg,
+    list_classes,
+    output_names,
+    write_images,
+)
 from superstar.errors import InputError
 from superstar.images import to_uint8
 
@@ -464,6 +470,24 @@ def test_a_save_killed_between_renaming_and_stamping_makes_nothing_again(dataset
         assert len(made) == expected
     later.stamp("that")
     assert later.exists()
+
+
+def test_what_was_damaged_before_it_was_stamped_is_made_again(dataset, images):
+    dataset.begin("this")
+    dataset.save(cells(images))
+    shutil.rmtree(dataset.location / "fog" / "2")
+    made = []
+    dataset.begin("this")
+    dataset.save(cells(images, made=made))
+    assert len(made) == 11
+
+
+@pytest.mark.parametrize("name", [" cat", "a\nb", "\udcff"])
+def test_class_folders_that_no_list_can_name_are_refused(tmp_path, name):
+    (tmp_path / name).mkdir()
+    with pytest.raises(InputError, match="cannot be named in a list of classes") as error:
+        list_classes(tmp_path)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("begun", [True, False])

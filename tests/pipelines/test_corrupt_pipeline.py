@@ -14,12 +14,18 @@ from PIL import Image
 from projects import Project, make_project
 from superstar import __version__
 from superstar.corruptions import COMPOSITES, STANDARD_SHIFTS, corrupt, frost_source
-from superstar.datasets import ClassFoldersDataset, DownloadedFoldersDataset, ImageFoldersDataset
+from superstar.datasets import (
+    ClassFoldersDataset,
+    DownloadedFoldersDataset,
+    ImageFoldersDataset,
+    JSONDataset,
+)
 from superstar.errors import InputError
 from superstar.images import from_uint8, to_uint8
 from superstar.parameters import Corrupt
 from superstar.pipelines.corrupt import nodes
 from superstar.pipelines.corrupt.places import check_places
+from superstar.settings import given_path
 
 GIVEN = {
     "shifts": ["gaussian_noise", "contrast+fog"],
@@ -119,6 +125,7 @@ def places(images: Path, output: Path, given: dict[str, str | None] | None = Non
         {
             "images_to_corrupt": ClassFoldersDataset(folder=str(images)),
             "corrupted_sets": ImageFoldersDataset(filepath=str(output)),
+            "corrupted_description": JSONDataset(filepath=f"{output}.json"),
         }
     )
     catalog["params:corrupt"] = (
@@ -130,7 +137,7 @@ def places(images: Path, output: Path, given: dict[str, str | None] | None = Non
 def test_what_is_not_ours_is_not_overwritten(folder, tmp_path):
     check_places(places(folder, tmp_path), again=False)
     (tmp_path / "mine.txt").touch()
-    with pytest.raises(InputError, match="is there already and not a benchmark of ours"):
+    with pytest.raises(InputError, match="and is not a benchmark of ours"):
         check_places(places(folder, tmp_path), again=False)
     for output in (folder, folder.parent, folder / "new"):
         with pytest.raises(InputError, match="must not hold the input"):
@@ -138,6 +145,40 @@ def test_what_is_not_ours_is_not_overwritten(folder, tmp_path):
     with pytest.raises(InputError, match="nothing can be written to"):
         check_places(places(folder, tmp_path / "mine.txt" / "new"), again=False)
     check_places(places(folder, tmp_path / "new" / "deep"), again=False)
+
+
+def test_a_stamp_that_was_left_does_not_make_a_folder_ours(folder, tmp_path):
+    output = ImageFoldersDataset(filepath=str(tmp_path / "out"))
+    images = ClassFoldersDataset(folder=str(folder)).load()
+    output.save(nodes.corrupt_files(images, GIVEN, "imagenet", 0))
+    output.stamp("this")
+    (output.location / ".DS_Store").touch()
+    assert output.problem(thorough=True) is None
+    check_places(places(folder, output.location), again=False)
+    (output.location / "notes.txt").touch()
+    with pytest.raises(InputError, match=r"holds 'notes\.txt' and is not a benchmark of ours"):
+        check_places(places(folder, output.location), again=False)
+
+
+@pytest.mark.parametrize("beside", ["out.json", ".part-out"])
+def test_what_lies_beside_is_not_overwritten_either(folder, tmp_path, beside):
+    (tmp_path / beside).mkdir()
+    (tmp_path / beside / "mine.txt").touch()
+    with pytest.raises(InputError, match="name a"):
+        check_places(places(folder, tmp_path / "out"), again=False)
+
+
+def test_the_input_is_not_where_pieces_are_written(folder, tmp_path):
+    images = tmp_path / ".part-out"
+    shutil.copytree(folder, images)
+    with pytest.raises(InputError, match="must not hold the input"):
+        check_places(places(images, tmp_path / "out"), again=False)
+
+
+def test_a_path_is_what_it_leads_to(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "folder")
+    assert given_path(str(tmp_path / "new" / ".." / "link")) == str(tmp_path / "folder")
+    assert given_path("~") == str(Path.home().resolve())
 
 
 @pytest.mark.parametrize("name", ["input", "output"])

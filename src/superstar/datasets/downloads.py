@@ -1,6 +1,7 @@
 """Images that others made, the published benchmarks among them: read only, without our stamps."""
 
 import hashlib
+import os
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
@@ -15,6 +16,7 @@ from superstar.datasets.image_folders import (
     list_images,
     read_wnids,
 )
+from superstar.errors import InputError
 
 
 class _Download(AbstractDataset[NoReturn, Any]):
@@ -108,6 +110,11 @@ class ClassFoldersDataset(_Download):
         """
         digest = hashlib.sha256()
         for name in self.load().names:
-            told = (self._folder / name).stat()
-            digest.update(f"{name} {told.st_size} {told.st_mtime_ns}\n".encode())
+            try:
+                told = (self._folder / name).stat()
+            except OSError as error:
+                raise InputError(
+                    f"image {self._folder / name} cannot be read ({error.strerror}): remove it"
+                ) from error
+            digest.update(os.fsencode(f"{name} {told.st_size} {told.st_mtime_ns}\n"))
         return digest.hexdigest()[:32]

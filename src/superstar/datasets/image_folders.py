@@ -95,7 +95,7 @@ def read_wnids(path: Path) -> tuple[str, ...]:
     """
     expected = "it must hold the name of one class folder a line"
     try:
-        lines = require_file(path, "list of classes").read_text(encoding="utf-8").splitlines()
+        lines = require_file(path, "list of classes").read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is no text: {expected}") from error
     wnids = tuple(name for line in lines if (name := line.strip()))
@@ -120,6 +120,12 @@ def list_classes(folder: Path) -> tuple[str, ...]:
     classes = _visible(folder)[0]
     if not classes:
         raise InputError(f"{folder} holds no class folders, so there are no images")
+    for name in classes:
+        if name != name.strip() or len(name.splitlines()) != 1 or not _is_text(name):
+            raise InputError(
+                f"the class folder {name!r} in {folder} cannot be named in a list of classes: "
+                "rename it without spaces at its ends, line breaks and bytes that are no UTF-8"
+            )
     return tuple(classes)
 
 
@@ -397,6 +403,14 @@ def _visible(folder: Path) -> tuple[list[str], list[str]]:
         shown = [(e.name, e.is_dir()) for e in entries if not e.name.startswith(".")]
     shown.sort()
     return [name for name, is_dir in shown if is_dir], [n for n, is_dir in shown if not is_dir]
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_image(name: str) -> bool:

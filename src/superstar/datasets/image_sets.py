@@ -62,7 +62,7 @@ def check_severity(shift: str, severity: int | None) -> None:
     if shift == "none":
         if severity is not None:
             raise InputError(f"none has no severity: leave {severity!r} out")
-    elif severity not in SEVERITIES:
+    elif isinstance(severity, bool) or not isinstance(severity, int) or severity not in SEVERITIES:
         raise InputError(f"severity of {shift} must be an integer from 1 to 5, not {severity!r}")
 
 

@@ -197,11 +197,13 @@ class PiecesDataset(FileDataset):
     def save(self, data: Any) -> None:
         """Write the pieces that are missing beside, then rename; the stamp goes first."""
         made_from, self._making = self._making, None
-        if made_from is not None and self.location.exists() and self._mark() == _written(made_from):
+        note = self._beside.with_name(f"{self._beside.name}.made_from")
+        there = made_from is not None and self.location.exists()
+        if there and self._mark() == self._written(made_from):
+            remove(note)
             return
         self.location.parent.mkdir(parents=True, exist_ok=True)
         self._set_mark({})
-        note = self._beside.with_name(f"{self._beside.name}.made_from")
         if made_from is None or not note.is_file() or note.read_text() != made_from:
             if _finished_pieces(self._beside):
                 logger.warning(
@@ -223,7 +225,7 @@ class PiecesDataset(FileDataset):
             raise
         self._publish()
         if made_from is not None:
-            self._set_mark(_written(made_from))
+            self._set_mark(self._written(made_from))
         remove(note)
 
     def invalidate(self) -> None:
@@ -233,10 +235,14 @@ class PiecesDataset(FileDataset):
 
     @property
     def foreign(self) -> bool:
-        """Whether there is something that no save began, and that none may replace."""
-        there = self.location
-        empty = there.is_dir() and next(there.iterdir(), None) is None
-        return there.exists() and not empty and not self.stamp_path.exists()
+        """Whether something lies there, or where pieces are written, that no save of ours began."""
+        return not self.stamp_path.exists() and (
+            _holds_something(self.location) or _holds_something(self._beside)
+        )
+
+    def _written(self, made_from: str | None) -> dict[str, Any]:
+        """What the stamp file holds of a folder that is written whole but not digested yet."""
+        return {"written_from": made_from, "files": self._sizes()}
 
     def _write(self, data: Any) -> None:
         """Write every piece that is not there yet beside, then rename it."""
@@ -260,22 +266,20 @@ class PiecesDataset(FileDataset):
         """What the folder consists of, in the order of writing."""
 
 
-def _written(made_from: str) -> dict[str, Any]:
-    """What the stamp file holds of a folder that is written whole but not digested yet."""
-    return {"written_from": made_from}
+def _holds_something(path: Path) -> bool:
+    return path.exists() and not (path.is_dir() and next(path.iterdir(), None) is None)
 
 
 def _finished_pieces(folder: Path) -> bool:
-    """Whether a piece was written whole: one that is half written has a name of its own."""
-    files = _walk(folder) if folder.is_dir() else ()
-    return any(
-        not any(part.startswith(".part-") for part in path.relative_to(folder).parts)
-        for path in files
-    )
+    """Whether a piece was written whole: one that is half written has a hidden name."""
+    return folder.is_dir() and next(_walk(folder), None) is not None
 
 
 def _walk(folder: Path) -> Iterator[Path]:
+    """The files in a folder, in order, without hidden ones, which file managers leave."""
     for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
         if path.is_dir():
             yield from _walk(path)
         elif path.is_file():
