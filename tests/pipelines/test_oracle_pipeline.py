@@ -115,6 +115,17 @@ def test_gains_are_those_of_algorithm_1_on_the_batch_and_of_the_sequence_on_the_
     again = pd.DataFrame(compare(KEYS, images, supervisor, policies, Bright(), search))
     pd.testing.assert_frame_equal(rows, again)
 
+    # Policies that draw do so anew in every set.
+    drawn = [
+        tuple(row["sequence"])
+        for severity in range(1, 5)
+        for row in compare(
+            KEYS | {"severity": severity}, images, supervisor, policies, Bright(), search
+        )
+        if (row["controller"], row["policy"], row["seed"]) == (FREE, "random", 0)
+    ]
+    assert len(set(drawn)) > 1
+
 
 def rows_of(shift: str, severity: int | None, split: str = "test", before: float = 40.0, **gains):
     """Rows of both controllers: gains as policy=(distance gain, accuracy gain)."""

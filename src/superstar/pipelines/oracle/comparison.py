@@ -75,7 +75,8 @@ def compare(
         of the rest), `accuracy_gain_chosen` (points, of the batch) and `accuracy_gain` (points, of
         the rest).
     """
-    rng = stream(search.seed, "oracle", *(str(value) for value in keys.values()))
+    place = [str(value) for value in keys.values()]
+    rng = stream(search.seed, "oracle", *place)
     order = rng.permutation(len(images))
     chosen, rest = order[: search.batch_size], order[search.batch_size :]
     labels = torch.from_numpy(np.array(images.labels[chosen]))
@@ -107,7 +108,7 @@ def compare(
     for controller, stops in brakes.items():
         for name, seeds in policies.items():
             for seed, policy in enumerate(seeds):
-                draws = stream(search.seed, "oracle policy", controller, name, seed)
+                draws = stream(search.seed, "oracle policy", *place, controller, name, seed)
                 trace = run_algorithm(transitions, 0, policy, stops, draws)
                 found.append((controller, name, seed, trace.prefix))
         scores: dict[str, Score] = {BY_DISTANCE: distance_gain, BY_ACCURACY: accuracy}
