@@ -12,11 +12,11 @@ from benchmarks.agreement.setups import cifar100, read_parquet_images
 from benchmarks.machine import facts
 from superstar.actions.dncnn import DnCNN, load_denoiser
 from superstar.control import ShiftEnv
-from superstar.control.actor_critic import train_actor_critic
 from superstar.corruptions import corrupt
 from superstar.errors import InputError
 from superstar.images import from_uint8, stream, to_uint8
 from superstar.parameters import PolicyTraining, SurrogateGeneration
+from superstar.pipelines.policies import train
 
 CONFIGURATION = Path(__file__).parents[1] / "conf" / "base"
 BATCH = 1000
@@ -59,18 +59,7 @@ def measure(folder: Path, denoiser: DnCNN, console: Console) -> str:
     )
     with console.status(f"{given.episodes} episodes"):
         start = time.perf_counter()
-        result = train_actor_critic(
-            env,
-            episodes=given.episodes,
-            learning_rate=given.learning_rate,
-            discount=given.discount,
-            exploration_base=given.exploration.base,
-            exploration_decay=given.exploration.rate,
-            exploration_floor=given.exploration.floor,
-            reward_scale=given.reward_scale,
-            seed=0,
-            progress=False,
-        )
+        result = train(env, given, seed=0, progress=False)
         seconds = time.perf_counter() - start
     last = result.curves["return"].tail(WINDOW).mean()
     return (

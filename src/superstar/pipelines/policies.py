@@ -1,12 +1,12 @@
-"""Policies trained as a run trains its own, for the pipelines that compare them."""
+"""Policies trained with the parameters of a run."""
 
 from collections.abc import Sequence
 
 from torch import Tensor
 
 from superstar.control import ShiftEnv, Supervisor
-from superstar.control.actor_critic import train_actor_critic
-from superstar.control.networks import Actor
+from superstar.control.actor_critic import TrainingResult, train_actor_critic
+from superstar.control.checkpoint import Checkpoint
 from superstar.parameters import PolicyTraining
 
 
@@ -36,8 +36,23 @@ def environment(
     )
 
 
-def train(env: ShiftEnv, given: PolicyTraining, seed: int, *, progress: bool = True) -> Actor:
-    """A policy learned as the run learns its own."""
+def train(
+    env: ShiftEnv,
+    given: PolicyTraining,
+    seed: int,
+    *,
+    checkpoint: Checkpoint | None = None,
+    progress: bool = True,
+) -> TrainingResult:
+    """A policy learned with the parameters of a run.
+
+    Args:
+        env: the environment.
+        given: the parameters.
+        seed: of the training.
+        checkpoint: from which an interrupted training goes on.
+        progress: whether to show a bar.
+    """
     return train_actor_critic(
         env,
         episodes=given.episodes,
@@ -48,5 +63,7 @@ def train(env: ShiftEnv, given: PolicyTraining, seed: int, *, progress: bool = T
         exploration_floor=given.exploration.floor,
         reward_scale=given.reward_scale,
         seed=seed,
+        checkpoint=checkpoint,
+        checkpoint_episodes=given.checkpoint_episodes,
         progress=progress,
-    ).actor
+    )

@@ -61,7 +61,7 @@ def train_rivals(
     environments = {s: environment(images[s], supervisor, given, run.device) for s in images}
     actors: Actors = {}
     for number in range(wanted.seeds):
-        actor = train(environments["training"].view(), given, seed + number)
+        actor = train(environments["training"].view(), given, seed + number).actor
         actors[f"{LEARNED}-{number}"] = (actor, supervisor.actions)
         if find_spec("stable_baselines3") is not None:
             outside = train_a2c(

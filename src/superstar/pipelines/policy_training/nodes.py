@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
 from superstar.control import ShiftEnv, Supervisor
-from superstar.control.actor_critic import evaluate_policy, train_actor_critic
+from superstar.control.actor_critic import evaluate_policy
 from superstar.control.checkpoint import Checkpoint
 from superstar.control.networks import Actor
 from superstar.control.thresholds import calibrate_beta
@@ -23,6 +23,7 @@ from superstar.parameters import (
     PolicyTraining,
     SurrogateGeneration,
 )
+from superstar.pipelines.policies import train
 
 logger = logging.getLogger(__name__)
 
@@ -94,19 +95,7 @@ def train_policy(
         for split in ("training", "held_out")
     }
     training = environments["training"]
-    result = train_actor_critic(
-        training,
-        episodes=given.episodes,
-        learning_rate=given.learning_rate,
-        discount=given.discount,
-        exploration_base=given.exploration.base,
-        exploration_decay=given.exploration.rate,
-        exploration_floor=given.exploration.floor,
-        reward_scale=given.reward_scale,
-        seed=seed,
-        checkpoint=checkpoint,
-        checkpoint_episodes=given.checkpoint_episodes,
-    )
+    result = train(training, given, seed, checkpoint=checkpoint)
     logger.info(
         "%d steps of the environment, %d computed (%.0f%% remembered)",
         training.steps,

@@ -39,7 +39,7 @@ def train_group(
             ssim_weight=setting.ssim_weight,
             ssim_threshold=setting.ssim_threshold,
         )
-        actors[point.policy] = train(view, given, setting.seed, progress=False)
+        actors[point.policy] = train(view, given, setting.seed, progress=False).actor
     env.close()
     return actors
 
