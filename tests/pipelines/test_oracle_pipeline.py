@@ -112,6 +112,9 @@ def test_gains_are_those_of_algorithm_1_on_the_batch_and_of_the_sequence_on_the_
     free = rows[(rows["controller"] == FREE) & (rows["policy"] == LEARNED)].iloc[0]
     assert set(free["sequence"]) == {"dncnn"}
     assert free["distance_gain"] > 0
+    changes = np.stack(rows["changes"])
+    assert (changes != 0).any(axis=0).sum() <= 10  # the images that do not choose
+    np.testing.assert_allclose(100 * changes.sum(axis=1) / 10, rows["accuracy_gain"])
     again = pd.DataFrame(compare(KEYS, images, supervisor, policies, Bright(), search))
     pd.testing.assert_frame_equal(rows, again)
 
@@ -138,10 +141,12 @@ def rows_of(shift: str, severity: int | None, split: str = "test", before: float
             "policy": policy,
             "seed": 0,
             "sequence": ["dncnn"],
+            "distance_before": 10.0,
             "distance_gain": distance,
             "accuracy_before": before,
             "accuracy_gain_chosen": accuracy,
             "accuracy_gain": accuracy,
+            "changes": np.array([1, 0, -1, 0] if accuracy else [0] * 4, np.int8),
         }
         for controller in (BRAKED, FREE)
         for policy, (distance, accuracy) in gains.items()

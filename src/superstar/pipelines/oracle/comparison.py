@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from superstar.classifiers import predict
@@ -71,9 +72,10 @@ def compare(
 
     Returns:
         Rows with `keys`, `controller`, `policy`, `seed`, `sequence` (list of names),
-        `distance_gain` (relative fall of the distance of the batch), `accuracy_before` (percent,
-        of the rest), `accuracy_gain_chosen` (points, of the batch) and `accuracy_gain` (points, of
-        the rest).
+        `distance_before` and `distance_gain` (relative fall) of the batch, `accuracy_before`
+        (percent, of the rest), `accuracy_gain_chosen` (points, of the batch), `accuracy_gain`
+        (points, of the rest) and `changes` (int8 (N,): 1 where the classifier becomes right, -1
+        where it becomes wrong, 0 in the batch).
     """
     place = [str(value) for value in keys.values()]
     rng = stream(search.seed, "oracle", *place)
@@ -140,7 +142,13 @@ def compare(
         batch_size=search.network_batch,
         device=search.device,
     )
-    right = {sequence: 100 * float(by_name[""].mean()) for sequence, by_name in hits.items()}
+    before = hits[()][""]
+
+    def changes(prefix: Prefix) -> NDArray[np.int8]:
+        values = np.zeros(len(images), np.int8)
+        values[rest] = hits[named[prefix]][""].astype(np.int8) - before
+        return values
+
     return [
         {
             **keys,
@@ -148,10 +156,12 @@ def compare(
             "policy": name,
             "seed": seed,
             "sequence": list(named[prefix]),
+            "distance_before": transitions.distance_at(0),
             "distance_gain": distance_gain(prefix),
-            "accuracy_before": right[()],
+            "accuracy_before": 100 * float(before.mean()),
             "accuracy_gain_chosen": accuracy(prefix) - accuracy(()),
-            "accuracy_gain": right[named[prefix]] - right[()],
+            "accuracy_gain": 100 * float(changes(prefix).sum()) / len(rest),
+            "changes": changes(prefix),
         }
         for controller, name, seed, prefix in found
     ]
