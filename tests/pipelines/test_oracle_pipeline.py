@@ -1,6 +1,7 @@
 """Policies beside oracles: the comparison of one set, its tables, and a run of the pipeline."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -189,9 +190,52 @@ def test_tables_and_shares_follow_from_the_rows(found, returns):
 
 
 def test_the_page_names_where_the_distance_misleads(found, returns):
-    page = report.compose(found, returns, summary.metrics(summary.oracle_table(found), returns))
+    numbers = summary.metrics(summary.oracle_table(found), returns)
+    page = report.compose(found, returns, numbers, batch_size=2)
     misled = page.partition("## Where the distance misleads")[2]
     assert misled.count("| test") == 2
     assert "fog" in misled
     assert "nan" not in page
-    assert "| test shifts | paper        | 25 " in page
+    assert re.search(r"\| test shifts +\| paper +\| +25 \| +20 \|", page)
+
+
+def test_a_share_below_zero_is_no_percentage(found, returns):
+    worse = found.copy()
+    worse.loc[worse["policy"] == LEARNED, "distance_gain"] *= -1
+    numbers = summary.metrics(summary.oracle_table(worse), returns)
+    page = report.compose(worse, returns, numbers, batch_size=2)
+    assert re.search(r"\| test shifts +\| paper +\| +none: it loses \| +20 \|", page)
+
+
+def test_errors_are_those_of_means_over_images():
+    rng = np.random.default_rng(0)
+    count, chosen, sets = 400, 100, 8
+    changes = rng.integers(-1, 2, (sets, count)).astype(np.int8)
+    for row in changes:
+        row[rng.permutation(count)[:chosen]] = 0
+    rows = pd.DataFrame(
+        {
+            "split": "test",
+            "shift": "fog",
+            "severity": 1,
+            "controller": BRAKED,
+            "policy": LEARNED,
+            "seed": 0,
+            "sequence": [["dncnn"]] * sets,
+            "distance_gain": 0.1,
+            "accuracy_gain": 100 * changes.sum(axis=1) / (count - chosen),
+            "changes": list(changes),
+        }
+    )
+    rival = rows.assign(policy="rival", changes=list(-changes))
+    rival["accuracy_gain"] *= -1
+    table = summary.by_policy(pd.concat([rows, rival]), "test", BRAKED, chosen)
+    own, other = table.set_index("policy").loc[[LEARNED, "rival"]].to_dict("records")
+    assert summary.image_gains(rows, chosen).sum() == pytest.approx(own["accuracy_gain"])
+    assert own["above_learned"] == own["above_error"] == 0
+    assert other["above_learned"] == pytest.approx(-2 * own["accuracy_gain"])
+    assert other["above_error"] == pytest.approx(2 * own["error"])
+    # Beside the spread of the mean over other draws of images.
+    draws = rng.integers(0, count, (4000, count))
+    means = summary.image_gains(rows, chosen)[draws].sum(axis=1)
+    assert own["error"] == pytest.approx(means.std(), rel=0.06)

@@ -225,6 +225,7 @@ def rows_of(point: str, *gains: float, clean: float = 0.0) -> list[dict]:
             "point": point,
             "shift": shift,
             "severity": severity,
+            "batch": 0,
             "trial": 0,
             "sequence": ["dncnn"] * (2 if gain else 0),
             "stop_reason": "alpha",
@@ -262,11 +263,44 @@ def test_measures_follow_from_the_rows(swept):
     assert own["return"] == loose["return"] == -45
 
 
+def test_errors_are_those_of_means_over_batches_drawn_in_each_set():
+    points = [
+        Point(OWN, False, MINE),
+        Point("beta", False, replace(MINE, beta=1.0)),
+        Point("batch_size", True, replace(MINE, batch_size=10)),
+    ]
+    rng = np.random.default_rng(0)
+    own = rng.normal(3, 1, (5, 4))  # sets, batches
+    loose = own + rng.normal(1, 0.1, own.shape)
+    measured = pd.DataFrame(
+        [
+            rows_of(point.name, gain)[0]
+            | {"severity": level, "batch": batch, "trial": 4 * draw + batch}
+            for point, gains in zip(points, (own, loose, own), strict=True)
+            for (level, batch), gain in np.ndenumerate(gains)
+            for draw in range(2)
+        ]
+        + [rows_of(point.name, 0.0)[1] for point in points]
+    )
+    returns = pd.DataFrame({"policy": [OWN], "return": [-45.0]})
+    sweep = summary.summarise(to_table(points), measured, returns).set_index("swept")
+
+    def error(values: np.ndarray) -> float:
+        return np.sqrt((values.var(axis=1, ddof=1) / 4).sum()) / 5
+
+    assert sweep["gain_error"].tolist() == pytest.approx([error(own), error(loose), error(own)])
+    paired = sweep.loc["beta"]
+    assert paired["above_own"] == pytest.approx((loose - own).mean())
+    assert paired["above_own_error"] == pytest.approx(error(loose - own))
+    assert paired["above_own_error"] < paired["gain_error"] / 2
+    assert np.isnan(sweep.loc["batch_size", "above_own"])
+
+
 def test_the_page_has_a_table_a_parameter_with_the_own_setting_in_its_place(swept):
     sweep, measured = swept
     assert [(title, name) for title, name, _ in summary.lines(sweep)] == [("beta", "beta")]
     page = report.compose(sweep, measured)
-    table = page.partition("## beta")[2]
+    table = page.partition("## beta (β)")[2].partition("\n## ")[0]
     lines = [line for line in table.splitlines() if line.startswith("|")][2:]
     assert len(lines) == 2
     assert "**0.97**" in lines[0]
@@ -316,7 +350,7 @@ def test_every_run_of_the_pipeline_keeps_its_promises(finished_run, project_copy
     assert not torch.equal(own["linear1.weight"], other["linear1.weight"])
     check_runs(project_copy, sweep)
     page = project_copy.data("08_reporting/sensitivity.md").read_text()
-    assert page.count("\n## ") == 1 + 9
+    assert page.count("\n## ") == 1 + 9 + 1
     picture = project_copy.data("08_reporting/figures/sensitivity.png").read_bytes()
     assert picture[:4] == b"\x89PNG"
 

@@ -18,13 +18,14 @@ def oracle_figure(found: pd.DataFrame) -> Figure:
     """Accuracy that comes back by shift, and accuracy against distance of the nearest images."""
     table = ladder(found, "test")
     table = table[table["shift"] != "none"]
-    figure = Figure(figsize=(13, max(4.5, 0.9 + 0.32 * len(table))), layout="constrained")
+    figure = Figure(figsize=(13, max(4.5, 0.9 + 0.4 * len(table))), layout="constrained")
     left, right = figure.subplots(1, 2)
     rows = range(len(table))
     left.barh(rows, table["lost"], color="0.9", label="lost to the shift")
-    for rung in RUNGS:
+    for place, rung in enumerate(RUNGS):
         marker, colour = MARKERS[rung]
-        left.plot(table[rung], rows, marker, color=colour, ms=5, ls="", label=rung)
+        heights = [row + 0.18 * (place - (len(RUNGS) - 1) / 2) for row in rows]
+        left.plot(table[rung], heights, marker, color=colour, ms=5, ls="", label=rung)
     left.axvline(0, color="black", lw=0.8)
     left.set_yticks(rows, [shift.replace("_", " ") for shift in table["shift"]])
     left.invert_yaxis()

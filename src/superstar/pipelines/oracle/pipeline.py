@@ -58,7 +58,12 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 nodes.summarise,
-                ["oracle_on_surrogates", "oracle_on_tests", "rival_returns"],
+                [
+                    "oracle_on_surrogates",
+                    "oracle_on_tests",
+                    "rival_returns",
+                    "params:evaluation",
+                ],
                 ["oracle_table", "oracle_metrics", "oracle_report"],
                 name="summarise_oracle",
             ),

@@ -1,6 +1,10 @@
 """What the comparison amounts to, as tables and numbers."""
 
+import math
+
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from superstar.pipelines.oracle.comparison import (
     BRAKED,
@@ -61,27 +65,93 @@ def ladder(found: pd.DataFrame, split: str) -> pd.DataFrame:
     return table.reset_index()
 
 
-def by_policy(found: pd.DataFrame, split: str) -> pd.DataFrame:
-    """Each policy's gains, means over shifted sets and seeds, with and without brakes."""
-    part = found[(found["split"] == split) & (found["shift"] != "none")]
-    groups = part.groupby(["policy", "controller"], sort=False)
-    table = pd.DataFrame(
-        {
-            "distance gain %": 100 * groups["distance_gain"].mean(),
-            "accuracy gain": groups["accuracy_gain"].mean(),
-            "worst": groups["accuracy_gain"].min(),
-            "actions": groups["sequence"].agg(lambda sequences: sequences.map(len).mean()),
-        }
-    ).reset_index()
-    return table.pivot(index="policy", columns="controller").loc[part["policy"].unique()]
+def by_policy(found: pd.DataFrame, split: str, controller: str, batch_size: int) -> pd.DataFrame:
+    """Each policy's gains, means over shifted sets and seeds.
+
+    Args:
+        found: rows of `comparison.compare`.
+        split: surrogate or test.
+        controller: with brakes or without.
+        batch_size: images that chose.
+
+    Returns:
+        A row a policy: `policy`; `distance_gain` in %; `accuracy_gain` in points and `error`, its
+        standard error over the draw of the images; `above_learned`, the accuracy gain less the
+        learned policy's, and `above_error`, its standard error, paired by image; `lowest_seed`
+        and `highest_seed`, the accuracy gains of the seeds; `worst`, the lowest accuracy gain of
+        a set and seed; and `actions`, the mean length of the sequences.
+    """
+    part = _shifted(found, split, controller)
+    images = {
+        str(policy): image_gains(rows, batch_size)
+        for policy, rows in part.groupby("policy", sort=False)
+    }
+    table = []
+    for name, rows in part.groupby("policy", sort=False):
+        seeds = rows.groupby("seed")["accuracy_gain"].mean()
+        above = images[str(name)] - images[LEARNED]
+        table.append(
+            {
+                "policy": name,
+                "distance_gain": 100 * rows["distance_gain"].mean(),
+                "accuracy_gain": rows["accuracy_gain"].mean(),
+                "error": standard_error(images[str(name)]),
+                "above_learned": above.sum(),
+                "above_error": standard_error(above),
+                "lowest_seed": seeds.min(),
+                "highest_seed": seeds.max(),
+                "worst": rows["accuracy_gain"].min(),
+                "actions": rows["sequence"].map(len).mean(),
+            }
+        )
+    return pd.DataFrame(table)
+
+
+def by_shift(found: pd.DataFrame, split: str, controller: str) -> pd.DataFrame:
+    """Accuracy gains in points, a row a shift and a column a policy, means over severities."""
+    part = _shifted(found, split, controller)
+    table = part.pivot_table("accuracy_gain", "shift", "policy", sort=False)
+    return table.drop(columns="nop", errors="ignore").reset_index()
+
+
+def image_gains(rows: pd.DataFrame, batch_size: int) -> NDArray[np.float64]:
+    """What each image adds to the mean accuracy gain of some rows, in points (N,).
+
+    All sets are made of the same images, so that errors of a mean over sets come from the draw of
+    images: an image's changes in all sets count as one observation.
+
+    Args:
+        rows: of one policy, each on a set of the same N images.
+        batch_size: images of a set that chose and are not scored.
+    """
+    changes = np.stack(rows["changes"].to_list()).astype(np.float64)
+    return 100 * changes.mean(axis=0) / (changes.shape[1] - batch_size)
+
+
+def standard_error(parts: NDArray[np.float64]) -> float:
+    """Standard error of a sum over images drawn independently."""
+    return math.sqrt(len(parts)) * float(parts.std(ddof=1))
 
 
 def return_shares(returns: pd.DataFrame) -> pd.DataFrame:
-    """Mean return of each policy, and its share of what the oracle gains over `nop`."""
-    means = returns.groupby("policy", sort=False)["return"].mean()
+    """Return of each policy, and its share of what the oracle gains over `nop`.
+
+    Returns:
+        A row a policy: `policy`, `return` (mean over batches and seeds), `lowest_seed` and
+        `highest_seed` (means over batches), `share`.
+    """
+    groups = returns.groupby("policy", sort=False)
+    means = groups["return"].mean()
+    seeds = returns.groupby(["policy", "seed"], sort=False)["return"].mean().groupby("policy")
     lowest, highest = means["nop"], means[ORACLE]
     shares = (means - lowest) / (highest - lowest) if highest > lowest else means * float("nan")
-    return pd.DataFrame({"return": means, "share": shares}).reset_index()
+    columns = {
+        "return": means,
+        "lowest_seed": seeds.min(),
+        "highest_seed": seeds.max(),
+        "share": shares,
+    }
+    return pd.DataFrame(columns).loc[means.index].reset_index(names="policy")
 
 
 def metrics(table: pd.DataFrame, returns: pd.DataFrame) -> dict[str, float | None]:
@@ -100,3 +170,9 @@ def metrics(table: pd.DataFrame, returns: pd.DataFrame) -> dict[str, float | Non
         f"oracle.return_share.{name.replace(' ', '_')}": None if pd.isna(share) else float(share)
         for name, share in shares.items()
     }
+
+
+def _shifted(found: pd.DataFrame, split: str, controller: str) -> pd.DataFrame:
+    return found[
+        (found["split"] == split) & (found["controller"] == controller) & (found["shift"] != "none")
+    ]

@@ -65,13 +65,13 @@ def measure_set(
         how: how.
 
     Returns:
-        Rows with `point`, `keys`, `trial`, `sequence` (list of names), `stop_reason`,
-        `distance_gain` (relative fall of the distance of the batch), `accuracy_before` (percent,
-        of the rest) and `accuracy_gain` (points, of the rest).
+        Rows with `point`, `keys`, `batch` (its number), `trial`, `sequence` (list of names),
+        `stop_reason`, `distance_gain` (relative fall of the distance of the batch),
+        `accuracy_before` (percent, of the rest) and `accuracy_gain` (points, of the rest).
     """
     place = [str(value) for value in keys.values()]
     order = stream(how.seed, "sensitivity", *place).permutation(len(images))
-    found: list[tuple[Point, int, Trace, NDArray[np.int64]]] = []
+    found: list[tuple[Point, int, int, Trace, NDArray[np.int64]]] = []
     for size in sorted({point.setting.batch_size for point in points}):
         here = [point for point in points if point.setting.batch_size == size]
         batches = len(images) // size
@@ -89,12 +89,12 @@ def measure_set(
                 )
                 draws = stream(how.seed, "sensitivity policy", *place, trial)
                 trace = run_algorithm(transitions, 0, policies[point.policy], brakes, draws)
-                found.append((point, trial, trace, rest))
+                found.append((point, batch, trial, trace, rest))
 
     whole = _transitions(images.batch(), supervisor, how)
     labels = torch.from_numpy(np.array(images.labels))
     # In this order the images after a shorter sequence are at hand for the longer ones.
-    prefixes = sorted({(), *(trace.prefix for _, _, trace, _ in found)})
+    prefixes = sorted({(), *(trace.prefix for *_, trace, _ in found)})
     hits = {
         prefix: (
             predict(classifier, whole.images(0, prefix), how.network_batch, how.device) == labels
@@ -109,6 +109,7 @@ def measure_set(
         {
             "point": point.name,
             **keys,
+            "batch": batch,
             "trial": trial,
             "sequence": list(trace.sequence),
             "stop_reason": trace.stop_reason,
@@ -116,7 +117,7 @@ def measure_set(
             "accuracy_before": accuracy((), rest),
             "accuracy_gain": accuracy(trace.prefix, rest) - accuracy((), rest),
         }
-        for point, trial, trace, rest in found
+        for point, batch, trial, trace, rest in found
     ]
 
 

@@ -3,10 +3,9 @@
 import pandas as pd
 
 from superstar.pipelines.sensitivity.points import OWN
-from superstar.pipelines.sensitivity.summary import lines
+from superstar.pipelines.sensitivity.summary import by_shift, lines
 
 MEASURES = {
-    "gain": "gain",
     "harm": "harm",
     "worst": "worst",
     "acted": "acted %",
@@ -18,6 +17,7 @@ MEASURES = {
 }
 COLUMNS = {"batch_size": ["batch_size", "beta"]}
 DIGITS = {"return": 1, "acted": 1, "clean_acted": 1}
+SYMBOLS = {"alpha": "α", "beta": "β", "ssim_weight": "λ", "ssim_threshold": "ω"}
 READING = {
     "alpha": "Close enough to stop: the distance at this share of the first. Here with the run's "
     "own policy, α changed in Algorithm 1 alone.",
@@ -54,8 +54,12 @@ def compose(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
         "takes part. The operability tree and a calibrated β were made from the same images, so "
         "expect a little less elsewhere. In a trial a batch drawn from the set chooses a sequence, "
         "which is scored on the rest of the set by the accuracy of `standard`; "
-        f"{measured['trial'].nunique()} trials a set, since the policy is sampled.",
-        "- `gain`: mean change of accuracy, in points.\n"
+        f"{measured['trial'].nunique()} trials a set, since the policy is sampled. The set is "
+        f"parted into batches ({_batches(sweep, measured)}), which take turns; all settings with "
+        "one batch size meet the same batches and the same random numbers.",
+        "- `gain`: mean change of accuracy, in points, ± its standard error over batches and "
+        "draws of the policy; `above own`: gain less that of the run's own setting, paired by "
+        "batch.\n"
         "- `harm`: mean loss of accuracy, in points, where it fell, counted 0 elsewhere; `worst`: "
         "the lowest change of a single trial.\n"
         "- `acted`: share of trials with a correction; `distance`: mean fall of the distance; "
@@ -69,7 +73,12 @@ def compose(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
         _overview(sweep),
     ]
     for title, name, rows in lines(sweep):
-        parts += [f"## {_words(title)}", READING[title], _table(title, name, rows)]
+        parts += [f"## {heading(title)}", READING[title], _table(title, name, rows)]
+    parts += [
+        "## Gain by surrogate",
+        "Points, means over severities and trials.",
+        _by_shift(sweep, measured),
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -79,7 +88,7 @@ def _overview(sweep: pd.DataFrame) -> str:
         best = rows.loc[rows["gain"].idxmax()]
         overview.append(
             {
-                "setting": _words(title),
+                "setting": heading(title),
                 "values": len(rows),
                 "gain": f"{rows['gain'].min():.2f} to {rows['gain'].max():.2f}",
                 "harm": f"{rows['harm'].min():.2f} to {rows['harm'].max():.2f}",
@@ -94,18 +103,45 @@ def _table(title: str, name: str, rows: pd.DataFrame) -> str:
     cells = []
     for row in rows.to_dict("records"):
         line = {_words(column): f"{row[column]:.4g}" for column in columns}
+        line["gain"] = _with_error(row["gain"], row["gain_error"])
+        own = row["swept"] == OWN
+        line["above own"] = "" if own else _with_error(row["above_own"], row["above_own_error"])
         line |= {
-            heading: _number(row[measure], DIGITS.get(measure, 2))
-            for measure, heading in MEASURES.items()
+            label: _number(row[measure], DIGITS.get(measure, 2))
+            for measure, label in MEASURES.items()
         }
-        if row["swept"] == OWN:
-            line = {heading: f"**{text}**" if text else "" for heading, text in line.items()}
+        if own:
+            line = {label: f"**{text}**" if text else "" for label, text in line.items()}
         cells.append(line)
     return str(pd.DataFrame(cells).to_markdown(index=False, disable_numparse=True))
 
 
+def _by_shift(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
+    table = by_shift(sweep, measured).round(2)
+    return str(table.rename(columns=_words).to_markdown(index=False, floatfmt=".2f"))
+
+
+def _batches(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
+    sized = measured.merge(sweep[["point", "batch_size"]], on="point")
+    counts = sized.groupby("batch_size")["batch"].nunique()
+    return ", ".join(f"{count} of {size}" for size, count in counts.items())
+
+
+def _with_error(value: float, error: float) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:.2f} ± {error:.2f}" if error > 0 else f"{value:.2f}"
+
+
 def _number(value: float, digits: int) -> str:
     return "" if pd.isna(value) else f"{value:.{digits}f}"
+
+
+def heading(title: str) -> str:
+    """A parameter as the page and the figure call it, with the paper's symbol."""
+    name, _, rest = title.partition(", ")
+    symbol = f" ({SYMBOLS[name]})" if name in SYMBOLS else ""
+    return _words(name) + symbol + (f", {rest}" if rest else "")
 
 
 def _words(name: str) -> str:

@@ -1,5 +1,6 @@
 """What the sweep amounts to: one row a point."""
 
+import math
 from collections.abc import Iterator
 
 import pandas as pd
@@ -17,7 +18,10 @@ def summarise(table: pd.DataFrame, measured: pd.DataFrame, returns: pd.DataFrame
 
     Returns:
         The columns of `table`, and over all shifted sets and trials:
-        `gain`: mean change of accuracy, in points.
+        `gain`: mean change of accuracy, in points; `gain_error`: its standard error over batches
+        and draws of the policy (NaN with one batch).
+        `above_own`: gain less that of the run's own setting, and `above_own_error`, its standard
+        error, paired by batch; NaN for batches of another size.
         `harm`: mean loss of accuracy where it fell, counted 0 where it did not, in points; gain
         and harm add up to what is won where accuracy rose.
         `worst`: the lowest change of a single trial.
@@ -29,9 +33,17 @@ def summarise(table: pd.DataFrame, measured: pd.DataFrame, returns: pd.DataFrame
     shifted = measured[measured["shift"] != "none"]
     clean = measured[measured["shift"] == "none"]
     groups, clean_groups = shifted.groupby("point"), clean.groupby("point")
+    by_batch = (
+        shifted.groupby(["point", "shift", "severity", "batch"])["accuracy_gain"].mean().unstack(0)
+    )
+    same_size = table.loc[table["batch_size"] == _own(table)["batch_size"], "point"]
+    above = by_batch[same_size].sub(by_batch[OWN], axis=0)
     numbers = pd.DataFrame(
         {
             "gain": groups["accuracy_gain"].mean(),
+            "gain_error": by_batch.apply(_error),
+            "above_own": above.mean(),
+            "above_own_error": above.apply(_error),
             "harm": groups["accuracy_gain"].agg(lambda gains: (-gains).clip(lower=0).mean()),
             "worst": groups["accuracy_gain"].min(),
             "acted": 100 * groups["sequence"].agg(_acted),
@@ -56,6 +68,23 @@ def lines(sweep: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
             if len(rows):
                 title = f"{name}, retrained" if retrained and name in RUN_TIME else name
                 yield title, name, pd.concat([rows, own]).sort_values(name)
+
+
+def by_shift(table: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
+    """Gains in points, a row a point in the order of `table` and a column a shift."""
+    shifted = measured[measured["shift"] != "none"]
+    gains = shifted.pivot_table("accuracy_gain", "point", "shift", sort=False)
+    return gains.loc[table["point"]].reset_index()
+
+
+def _own(table: pd.DataFrame) -> pd.Series:
+    return table[table["swept"] == OWN].iloc[0]
+
+
+def _error(means: pd.Series) -> float:
+    """Standard error of the mean over sets, each a mean over batches that are drawn anew in it."""
+    sets = means.dropna().groupby(["shift", "severity"])
+    return math.sqrt((sets.var() / sets.size()).sum(skipna=False)) / sets.ngroups
 
 
 def _acted(sequences: pd.Series) -> float:
