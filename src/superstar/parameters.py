@@ -322,6 +322,7 @@ class Reporting(Section):
     curve_window: Count
     example_shift: str
     example_beta_shift: str
+    example_beta_severity: Severity
     example_beta: Positive
     cluster_samples: Count
     most_clusters: Count

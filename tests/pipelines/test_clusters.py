@@ -14,6 +14,7 @@ class Sets:
     """Shifted sets: the severity brightens, the noise roughens."""
 
     def load(self, shift, severity):
+        severity = severity or 0
         rng = np.random.default_rng(severity)
         images = np.full((COUNT, 16, 16, 3), 20 * severity, np.uint8)
         if shift == "noise":
@@ -47,6 +48,8 @@ def test_no_image_is_taken_twice_and_severities_take_turns(surrogates):
     fog = table.loc[table["shift"] == "fog", "severity"].value_counts()
     assert fog.to_dict() == {1: 4, 3: 3, 5: 3}
     assert set(table.loc[table["group"] == "surrogate", "shift"]) == {"blur", "gamma"}
+    assert table.loc[table["shift"] == "none", "severity"].isna().all()
+    assert set(table.loc[table["group"] == "benchmark", "shift"]) == {"none", *SHIFTS}
 
 
 def test_all_are_taken_where_there_are_fewer(surrogates):
@@ -90,6 +93,7 @@ def test_the_node_leaves_tables_that_can_be_drawn(surrogates):
         "example_shift": "fog",
         "example_beta_shift": "fog",
         "example_beta": 1.12,
+        "example_beta_severity": 1,
         "cluster_samples": 10,
         "most_clusters": 4,
     }
@@ -102,7 +106,7 @@ def test_the_node_leaves_tables_that_can_be_drawn(surrogates):
     chosen = int(inertias.loc[inertias["chosen"], "clusters"].iloc[0])
     assert set(samples["cluster"]) == set(range(1, chosen + 1))
     np.testing.assert_allclose(table.filter(like="cluster_").sum(axis=1), 100)
-    elbow, scatter, bars = nodes.draw_clusters(samples, inertias, table).axes
+    elbow, brightness, std, bars = nodes.draw_clusters(samples, inertias, table).axes
     assert "K" in elbow.get_xlabel()
-    assert len(scatter.collections) == chosen
+    assert len(brightness.collections) == len(std.collections) == chosen
     assert len(bars.patches) == chosen * len(table)

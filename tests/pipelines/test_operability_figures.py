@@ -55,7 +55,7 @@ def test_boxes_hold_their_nodes_shares():
 
 def test_the_sweep_is_drawn_where_auroc_is_not_defined():
     sweep = pd.DataFrame({"depth": [3, 4], "accuracy": [0.8, 0.9], "auroc": [None, None]})
-    (axis,) = depths_figure(sweep, 4).axes
+    (axis,) = depths_figure(sweep, 4, 0.7).axes
     assert axis.lines[0].get_label() == "chosen: 4"
     assert list(axis.lines[0].get_xdata()) == [4, 4]
     np.testing.assert_array_equal(axis.lines[1].get_ydata(), [0.8, 0.9])

@@ -23,6 +23,7 @@ def results():
                         "classifier": classifier,
                         "sequence": ["clahe_2_1"] if acted else [],
                         "stop_reason": "alpha" if acted else "beta",
+                        "distance_initial": 10.0 + (severity or 0),
                         "accuracy_shifted": shifted,
                         "accuracy_recovered": shifted + 0.1 * acted,
                         "images": 10,
@@ -75,15 +76,62 @@ def test_the_interval_of_a_mean_has_the_normal_width():
     assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(2000), rel=0.08)
 
 
+def test_the_interval_covers_the_draw_of_trials_too(results, gains):
+    # Of the fog's two severities one has trials that differ, by 10 points.
+    error = 0.1 / np.sqrt(2) / np.sqrt(2) / 2
+    errors = tables.trial_errors(results)
+    assert errors["paper", "fog", "standard"] == pytest.approx(error)
+    assert errors["paper", "none", "standard"] == 0
+    assert (tables.trial_errors(results[results["trial"] == 0]) == 0).all()
+    still = gains.assign(gain=[np.full(10, 0.075)] * len(gains))
+    main = tables.main_table(results, still, resamples=4000, confidence=0.95, seed=0)
+    fog = main[(main["shift"] == "fog") & (main["classifier"] == "standard")].iloc[0]
+    width = fog["delta_high"] - fog["delta_low"]
+    assert width == pytest.approx(100 * 2 * 1.96 * error, rel=0.05)
+    overall = tables.overall_table(main, results, still, 4000, 0.95, 0)
+    assert overall.loc[0, "delta_high"] == pytest.approx(fog["delta_high"])
+
+
+def test_distances_are_told_with_what_the_definition_makes_of_them():
+    levels = [(None, 0.9, 8.0), (1, 0.8, 10.0), (2, 0.7, 11.0), (3, 0.6, 12.0)]
+    rows = [
+        {
+            "controller": "paper",
+            "shift": shift if level else "none",
+            "severity": level,
+            "trial": trial,
+            "classifier": classifier,
+            "accuracy_shifted": accuracy if classifier == "standard" else 0.5,
+            "distance_initial": (distance if shift == "noise" else 20 - distance) + trial,
+        }
+        for shift in ("noise", "blur")
+        for level, accuracy, distance in levels
+        for trial in (0, 1)
+        for classifier in ("standard", "augmix")
+        if level or shift == "noise"
+    ]
+    results = pd.DataFrame(rows).astype({"severity": "Int64"})
+    table = tables.distance_table(results, "standard", 0.4).set_index("shift")
+    assert list(table.index) == ["none", "noise", "blur"]
+    levels = [f"severity_{level}" for level in (1, 2, 3)]
+    assert table.loc["noise", levels].tolist() == [10.5, 11.5, 12.5]
+    assert table.loc["none", "severity_0"] == 8.5
+    assert table.loc["noise", "slope"] == pytest.approx(-10)
+    assert table["operable"].tolist() == [pd.NA, True, False]
+
+
 def test_over_all_shifts_images_are_drawn_once_for_all(results, gains):
     # A shift that undoes what the other brings for each image leaves a mean without any spread.
+    # All trials are alike, so that none comes from them.
+    results["accuracy_recovered"] = results["accuracy_shifted"] + 0.1 * (results["shift"] == "fog")
     more = [results, results[results["shift"] == "fog"].assign(shift="snow")]
     more[1]["accuracy_recovered"] = 2 * more[1]["accuracy_shifted"] - more[1]["accuracy_recovered"]
+    results = pd.concat(more)
     undone = gains[gains["shift"] == "fog"].assign(shift="snow")
     undone["gain"] = -undone["gain"]
     both = pd.concat([gains, undone])
-    main = tables.main_table(pd.concat(more), both, resamples=500, confidence=0.95, seed=0)
-    table = tables.overall_table(main, both, resamples=500, confidence=0.95, seed=0)
+    main = tables.main_table(results, both, resamples=500, confidence=0.95, seed=0)
+    table = tables.overall_table(main, results, both, resamples=500, confidence=0.95, seed=0)
     rows = table[table["classifier"] == "standard"].set_index("figure")
     assert list(rows.index) == ["mean", "best", "worst"]
     bounds = ["delta", "delta_low", "delta_high"]

@@ -50,14 +50,14 @@ class TrainingResult:
     Attributes:
         actor: the policy network.
         critic: the value network; its values are of returns times `reward_scale`.
-        curves: one row an episode: `episode`, `reward` (at termination: of the last step),
-            `return` (discounted), `length`, `distance` (reached at last), `distance_ratio` (that,
-            as a share of the initial distance), `entropy` (nats, mean over the steps, of the
-            policy), `exploration` (the probability of a uniform action), one column an action with
-            how often it was taken, `distinct_steps` (different steps that training has seen so
-            far, by batch and corrections: so many the environment had to compute), `reward_window`
-            (mean of `reward` over the last 200 episodes). What the environment does not say is
-            NaN.
+        curves: one row an episode: `episode`, `batch` (its number in the environment), `reward`
+            (at termination: of the last step), `return` (discounted), `length`, `distance`
+            (reached at last), `distance_ratio` (that, as a share of the initial distance),
+            `entropy` (nats, mean over the steps, of the policy), `exploration` (the probability of
+            a uniform action), one column an action with how often it was taken, `distinct_steps`
+            (different steps that training has seen so far, by batch and corrections: so many the
+            environment had to compute), `reward_window` (mean of `reward` over the last 200
+            episodes). What the environment does not say is NaN.
     """
 
     actor: Actor
@@ -216,6 +216,7 @@ class _Learner:
         self._rows.append(
             {
                 "episode": self.episode,
+                "batch": played.info.get("batch", float("nan")),
                 "reward": played.rewards[-1],
                 "return": returns[0],
                 "length": len(played.rewards),

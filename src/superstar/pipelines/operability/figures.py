@@ -78,13 +78,20 @@ def _draw_below(
     return centre, free
 
 
-def depths_figure(sweep: pd.DataFrame, chosen: int) -> Figure:
-    """Accuracy and AUROC on the hold-out by depth of the tree, the chosen depth marked."""
+def depths_figure(sweep: pd.DataFrame, chosen: int, commonest: float) -> Figure:
+    """Accuracy and AUROC on the hold-out by depth of the tree, the chosen depth marked.
+
+    Args:
+        sweep: a row a depth.
+        chosen: the depth chosen.
+        commonest: accuracy of always saying the commoner label.
+    """
     figure = Figure(figsize=(6, 3.4), layout="constrained")
     axis = figure.subplots()
     axis.axvline(chosen, color="0.6", ls="--", lw=1, label=f"chosen: {chosen}")
     axis.plot(sweep["depth"], sweep["accuracy"].astype(float), "o-", label="accuracy")
     axis.plot(sweep["depth"], sweep["auroc"].astype(float), "s-", label="AUROC")
+    axis.axhline(commonest, color="C0", ls=":", lw=1, label="accuracy, commoner label")
     axis.set(
         xlabel="greatest depth of the tree",
         ylabel="on images held out, severity 5",

@@ -76,17 +76,23 @@ def fit_operability(
         {"surrogate": name, "percent_inoperable": percent_inoperable(fit.tree, part[COLUMNS])}
         for name, part in held_out.groupby("surrogate", sort=False)
     )
+    share = float(strongest["surrogate"].map(operable)[fit.holdout].mean())
     metrics = {
         "operability.auroc": auroc(
             fit.tree, held_out[COLUMNS], held_out["surrogate"].map(operable)
         ),
         "operability.depth": float(fit.depth),
+        "operability.leaves": float(fit.tree.get_n_leaves()),
         "operability.accuracy": float(fit.sweep["accuracy"].max()),
+        "operability.commonest": max(share, 1 - share),
         "operability.operable_surrogates": float(operable.sum()),
     }
     return fit.tree, labels, fit.sweep, inoperable, metrics
 
 
-def draw_tree(tree: DecisionTreeClassifier, sweep: pd.DataFrame) -> tuple[Figure, Figure]:
+def draw_tree(
+    tree: DecisionTreeClassifier, sweep: pd.DataFrame, metrics: dict[str, float]
+) -> tuple[Figure, Figure]:
     """The tree, and the sweep that chose its depth."""
-    return figures.tree_figure(tree), figures.depths_figure(sweep, tree.max_depth)
+    commonest = metrics["operability.commonest"]
+    return figures.tree_figure(tree), figures.depths_figure(sweep, tree.max_depth, commonest)

@@ -37,7 +37,7 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 nodes.draw_tree,
-                ["operability_tree", "operability_depths"],
+                ["operability_tree", "operability_depths", "operability_metrics"],
                 ["tree_figure", "depths_figure"],
                 name="draw_tree",
             ),

@@ -14,6 +14,8 @@ from superstar.measures import FEATURES, state_features
 from superstar.pipelines.reporting.figures import title
 
 COLUMNS = list(FEATURES)
+SHOWN = {"brightness": "brightness (0 black to 2 white)", "std": "standard deviation"}
+"""Features drawn over the entropy."""
 
 
 def sample_states(
@@ -24,7 +26,9 @@ def sample_states(
     samples: int,
     seed: int,
 ) -> pd.DataFrame:
-    """States of as many single images of each surrogate and shift, at its severities in turn.
+    """States of as many single images of each surrogate, shift and the clean set.
+
+    Severities take turns.
 
     Args:
         surrogates: states of all images of the surrogates, a row each: `image`, `surrogate`,
@@ -47,19 +51,21 @@ def sample_states(
         for severity, images in drawn:
             picked = table.loc[severity].loc[images].reset_index()
             parts.append(picked.assign(group="surrogate", shift=name, severity=severity))
-    for shift in shifts:
-        count = len(sets.load(shift, severities[0]))
-        for severity, images in _draw(count, severities, samples, f"shift {shift}", seed):
+    for shift in ("none", *shifts):
+        own: Sequence[int | None] = [None] if shift == "none" else severities
+        count = len(sets.load(shift, own[0]))
+        for severity, images in _draw(count, own, samples, f"shift {shift}", seed):
             batch = sets.load(shift, severity).batch(images)
             picked = pd.DataFrame(state_features(batch).numpy(), columns=COLUMNS)
             picked.insert(0, "image", images)
             parts.append(picked.assign(group="benchmark", shift=shift, severity=severity))
-    return pd.concat(parts, ignore_index=True)[["group", "shift", "severity", "image", *COLUMNS]]
+    columns = ["group", "shift", "severity", "image", *COLUMNS]
+    return pd.concat(parts, ignore_index=True)[columns].astype({"severity": "Int64"})
 
 
 def _draw(
-    count: int, severities: Sequence[int], samples: int, name: str, seed: int
-) -> list[tuple[int, NDArray[np.int64]]]:
+    count: int, severities: Sequence[int | None], samples: int, name: str, seed: int
+) -> list[tuple[int | None, NDArray[np.int64]]]:
     """Images without repeats, dealt out to the severities."""
     drawn = stream(seed, "clusters", name).permutation(count)[:samples]
     dealt = [(s, drawn[place :: len(severities)]) for place, s in enumerate(severities)]
@@ -102,9 +108,9 @@ def cluster_figure(samples: pd.DataFrame, inertias: pd.DataFrame, table: pd.Data
     """
     clusters = sorted(samples["cluster"].unique())
     colours = matplotlib.colormaps["Dark2"]
-    figure = Figure(figsize=(12, max(6.5, 0.8 + 0.26 * len(table))), layout="constrained")
+    figure = Figure(figsize=(12, max(8, 0.8 + 0.26 * len(table))), layout="constrained")
     left, right = figure.subfigures(1, 2, squeeze=False)[0]
-    elbow, scatter = left.subplots(2, 1, height_ratios=(1, 2))
+    elbow, *scatters = left.subplots(3, 1, height_ratios=(2, 3, 3))
     elbow.plot(inertias["clusters"], inertias["inertia"], "o-", color="0.4", ms=4)
     chosen = inertias[inertias["chosen"]]
     elbow.plot(chosen["clusters"], chosen["inertia"], "o", color="C3", ms=9, label="elbow")
@@ -119,21 +125,22 @@ def cluster_figure(samples: pd.DataFrame, inertias: pd.DataFrame, table: pd.Data
     elbow.set(xlabel="number of clusters K", ylabel="inertia", xticks=inertias["clusters"])
     elbow.legend()
     elbow.grid(alpha=0.3)
-    for cluster in clusters:
-        part = samples[samples["cluster"] == cluster]
-        scatter.scatter(
-            part["entropy"],
-            part["brightness"],
-            s=5,
-            alpha=0.5,
-            color=colours(cluster - 1),
-            label=f"cluster {cluster}",
-        )
-    scatter.set(xlabel="entropy, bits", ylabel="brightness (0 black to 2 white)")
-    scatter.legend(
+    for scatter, (feature, label) in zip(scatters, SHOWN.items(), strict=True):
+        for cluster in clusters:
+            part = samples[samples["cluster"] == cluster]
+            scatter.scatter(
+                part["entropy"],
+                part[feature],
+                s=5,
+                alpha=0.5,
+                color=colours(cluster - 1),
+                label=f"cluster {cluster}",
+            )
+        scatter.set(xlabel="entropy, bits", ylabel=label)
+        scatter.grid(alpha=0.3)
+    scatters[0].legend(
         markerscale=3, ncols=len(clusters), loc="lower right", bbox_to_anchor=(1, 1), frameon=False
     )
-    scatter.grid(alpha=0.3)
     bars = right.subplots()
     rows = np.arange(len(table))
     before = np.zeros(len(table))

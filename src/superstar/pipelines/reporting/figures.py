@@ -90,18 +90,35 @@ def actions_figure(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def policy_figure(curves: pd.DataFrame, actions: Sequence[str], window: int) -> Figure:
-    """Training curves, averaged over a moving window of episodes (paper, appendix E)."""
+def policy_figure(
+    curves: pd.DataFrame, actions: Sequence[str], surrogates: Sequence[str], window: int
+) -> Figure:
+    """Training curves, averaged over a moving window of episodes (paper, appendix E).
+
+    Args:
+        curves: one row an episode.
+        actions: names, each a column with how often it was taken.
+        surrogates: of the policy; its batches lie surrogate by surrogate, as many of each.
+        window: episodes to average.
+    """
     figure = Figure(figsize=(11, 3.2), layout="constrained")
     reward, ratio, chosen = figure.subplots(1, 3)
     by_episode = curves.set_index("episode")
+    share = (by_episode["batch"].max() + 1) / len(surrogates)
     smooth = by_episode.rolling(window, min_periods=1).mean()
     reward.plot(by_episode["reward"], color="0.85", lw=0.6, label="each episode")
     reward.plot(smooth["reward"], color="C0", label=f"mean of {window}")
+    ratio.plot(smooth["distance_ratio"], color="C0", label="all")
+    for place, name in enumerate(surrogates):
+        own = by_episode[by_episode["batch"] // share == place]
+        part = own.rolling(max(1, window // len(surrogates)), min_periods=1).mean()
+        label = title(name)
+        reward.plot(part["reward"], color=f"C{place + 1}", lw=1, label=label)
+        ratio.plot(part["distance_ratio"], color=f"C{place + 1}", lw=1, label=label)
     reward.set(xlabel="episode", ylabel="reward at termination")
     reward.legend(fontsize=7, loc="lower right")
-    ratio.plot(smooth["distance_ratio"], color="C0")
     ratio.set(xlabel="episode", ylabel="final / initial distance")
+    ratio.legend(fontsize=7)
     shares = smooth[list(actions)].div(smooth[list(actions)].sum(axis=1), axis=0)
     chosen.stackplot(smooth.index, shares.to_numpy().T, labels=actions, alpha=0.85)
     chosen.set(xlabel="episode", ylabel="share of actions", ylim=(0, 1))

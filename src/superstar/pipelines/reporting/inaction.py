@@ -18,16 +18,16 @@ COLOURS = {**REASON_COLOURS, "kept": REASON_COLOURS["alpha"]}
 
 
 def inaction_table(first_actions: pd.DataFrame) -> pd.DataFrame:
-    """First actions by shift and by what became of them, means over severities and trials.
+    """First actions by shift, each by what became of it, means over severities and trials.
 
     Args:
         first_actions: one row a cell, trial and classifier.
 
     Returns:
-        `controller`, `shift`, `outcome` ("kept", or what stopped it), `share` (of the shift's
-        cells, a severity and a trial each, in %), `wanted` (the commonest first action),
-        `wanted_share` (of these cells, in %), `distance_change` (relative, by the first action
-        alone, in %) and `delta_<classifier>` (points of accuracy that it gains alone).
+        `controller`, `shift`, `outcome` ("kept", or what stopped it), `wanted` (the first action;
+        the commoner of one outcome first), `share` (of the shift's cells, a severity and a trial
+        each, in %), `distance_change` (relative, by the first action alone, in %) and
+        `delta_<classifier>` (points of accuracy that it gains alone).
     """
     names = list(dict.fromkeys(first_actions["classifier"]))
     gain = 100 * (first_actions["accuracy_first"] - first_actions["accuracy_shifted"])
@@ -36,23 +36,21 @@ def inaction_table(first_actions: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for (controller, shift), cells in table.groupby(["controller", "shift"], sort=False):
         for outcome in OUTCOMES:
-            part = cells[cells["outcome"] == outcome]
-            if part.empty:
-                continue
-            wanted = part["action"].value_counts(normalize=True)
-            gains = part.groupby("classifier")["gain"].mean()
-            rows.append(
-                {
-                    "controller": controller,
-                    "shift": shift,
-                    "outcome": outcome,
-                    "share": 100 * len(part) / len(cells),
-                    "wanted": wanted.index[0],
-                    "wanted_share": 100 * wanted.iloc[0],
-                    "distance_change": part["change"].mean(),
-                    **{f"delta_{name}": gains[name] for name in names},
-                }
-            )
+            stopped = cells[cells["outcome"] == outcome]
+            for action in stopped["action"].value_counts().index:
+                part = stopped[stopped["action"] == action]
+                gains = part.groupby("classifier")["gain"].mean()
+                rows.append(
+                    {
+                        "controller": controller,
+                        "shift": shift,
+                        "outcome": outcome,
+                        "wanted": action,
+                        "share": 100 * len(part) / len(cells),
+                        "distance_change": part["change"].mean(),
+                        **{f"delta_{name}": gains[name] for name in names},
+                    }
+                )
     return pd.DataFrame(rows)
 
 

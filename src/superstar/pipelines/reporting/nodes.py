@@ -18,7 +18,15 @@ from superstar.control.clustering import cluster_states
 from superstar.control.networks import sampled
 from superstar.datasets import SEVERITIES, CorruptionArrays
 from superstar.images import ImageSet, stream
-from superstar.parameters import BenchmarkGeneration, Distance, Evaluation, Execution, Reporting
+from superstar.parameters import (
+    BenchmarkGeneration,
+    Distance,
+    Evaluation,
+    Execution,
+    Operability,
+    Reporting,
+    SurrogateGeneration,
+)
 from superstar.pipelines.reporting import clusters, examples, figures, inaction, report, tables
 
 logger = logging.getLogger(__name__)
@@ -30,6 +38,7 @@ def make_tables(
     surrogates: pd.DataFrame,
     shifts: pd.DataFrame,
     first_actions: pd.DataFrame,
+    operability: dict[str, Any],
     parameters: dict[str, Any],
     seed: int,
 ) -> tuple[
@@ -42,12 +51,13 @@ def make_tables(
     pd.DataFrame,
     pd.DataFrame,
     pd.DataFrame,
+    pd.DataFrame,
     dict[str, float],
 ]:
     """Main table (CSV, Markdown, LaTeX), then what else there is to tell, and metrics.
 
     Over all shifts, by severity, actions, % inoperable as a row a shift and in the paper's two
-    columns, and inaction.
+    columns, distances of the test shifts, and inaction.
     """
     given = Reporting.model_validate(parameters)
     main = tables.main_table(results, gains, given.bootstrap_resamples, given.confidence, seed)
@@ -56,16 +66,20 @@ def make_tables(
     logger.info(
         "accuracy (%%) shifted (S), recovered (R), and their difference\n%s", markdown.rstrip()
     )
-    operability = tables.operability_table(surrogates, shifts)
+    inoperable = tables.operability_table(surrogates, shifts)
+    r_squared = Operability.model_validate(operability).r_squared
     return (
         main,
         markdown,
         tables.to_latex(main),
-        tables.overall_table(main, gains, given.bootstrap_resamples, given.confidence, seed),
+        tables.overall_table(
+            main, results, gains, given.bootstrap_resamples, given.confidence, seed
+        ),
         tables.severity_table(results),
         actions,
-        operability,
-        tables.two_columns(operability, first_actions),
+        inoperable,
+        tables.two_columns(inoperable, first_actions),
+        tables.distance_table(results, "standard", r_squared),
         inaction.inaction_table(first_actions),
         tables.metrics(main, actions),
     )
@@ -81,6 +95,7 @@ def write_report(
     actions: pd.DataFrame,
     operability: pd.DataFrame,
     labels: pd.DataFrame,
+    distances: pd.DataFrame,
     wanted: pd.DataFrame,
     alike: pd.DataFrame,
     severities: pd.DataFrame,
@@ -104,6 +119,7 @@ def write_report(
         actions,
         operability,
         labels,
+        distances,
         wanted,
         alike,
         severities,
@@ -128,12 +144,17 @@ def draw_results(
 
 
 def draw_design(
-    curves: pd.DataFrame, fits: pd.DataFrame, labels: pd.DataFrame, parameters: dict[str, Any]
+    curves: pd.DataFrame,
+    fits: pd.DataFrame,
+    labels: pd.DataFrame,
+    parameters: dict[str, Any],
+    surrogates: dict[str, Any],
 ) -> tuple[Figure, Figure]:
     """Training curves, and the fits behind the operability labels."""
     given = Reporting.model_validate(parameters)
+    names = SurrogateGeneration.model_validate(surrogates).policy.names
     return (
-        figures.policy_figure(curves, ACTIONS, given.curve_window),
+        figures.policy_figure(curves, ACTIONS, names, given.curve_window),
         figures.fits_figure(fits, labels),
     )
 
@@ -216,7 +237,7 @@ def draw_example_beta(
     """
     given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
     tried = Evaluation.model_validate(evaluation)
-    shift, severity = given.example_beta_shift, SEVERITIES[-1]
+    shift, severity = given.example_beta_shift, given.example_beta_severity
     if supervisor.denoiser is not None:
         supervisor.denoiser.to(run.device)
     shifted = sets.load(shift, severity)

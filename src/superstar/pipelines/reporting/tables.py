@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from superstar.control.operability import regression_labels
 from superstar.images import stream
 
 KEYS = ["controller", "shift", "classifier"]
@@ -17,16 +18,18 @@ def main_table(
 ) -> pd.DataFrame:
     """Accuracy shifted and recovered, and their difference, over severities and trials.
 
-    `delta_low` and `delta_high` bound Delta by a paired bootstrap over images: an image is drawn
-    with its outcomes before and after, at all severities and in all trials.
+    `delta_low` and `delta_high` bound Delta over the draw of images, by a paired bootstrap (an
+    image is drawn with its outcomes before and after, at all severities and in all trials), and
+    over the draw of batches and of the policy, by the spread of the trials.
     """
     means = results.groupby(KEYS, sort=False)[["accuracy_shifted", "accuracy_recovered"]].mean()
     table = (100 * means).rename(
         columns={"accuracy_shifted": "shifted", "accuracy_recovered": "recovered"}
     )
     table["delta"] = table["recovered"] - table["shifted"]
+    spreads = trial_errors(results)
     bounds = {
-        keys: bootstrap_interval(_by_image(part), resamples, confidence, seed)
+        keys: bootstrap_interval(_by_image(part), resamples, confidence, seed, spreads[keys])
         for keys, part in gains.groupby(KEYS, sort=False)
     }
     table["delta_low"] = [100 * bounds[keys][0] for keys in table.index]
@@ -34,27 +37,58 @@ def main_table(
     return table.reset_index()
 
 
+def trial_errors(results: pd.DataFrame) -> pd.Series:
+    """Standard error of the mean gain (a share) over trials, by controller, shift and classifier.
+
+    Trials are drawn independently in every cell. Zero where there is one trial: its spread is
+    unknown.
+    """
+    gain = results["accuracy_recovered"] - results["accuracy_shifted"]
+    cells = gain.groupby([results[key] for key in (*KEYS, "severity")], sort=False, dropna=False)
+    variances = (cells.var(ddof=1) / cells.size()).fillna(0.0).groupby(KEYS, sort=False)
+    return np.sqrt(variances.sum()) / variances.size()
+
+
 def bootstrap_interval(
-    values: NDArray[np.floating], resamples: int, confidence: float, seed: int
+    values: NDArray[np.floating],
+    resamples: int,
+    confidence: float,
+    seed: int,
+    spread: float = 0.0,
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean of `values`."""
+    """Percentile bootstrap interval of the mean of `values`.
+
+    Args:
+        values: (N,).
+        resamples: of the values, with replacement.
+        confidence: of the interval.
+        seed: of the draws.
+        spread: standard error of the mean from elsewhere, normal and independent.
+    """
     rng = stream(seed, "bootstrap")
     count = len(values)
     # Resampling with replacement is a draw of how often each value occurs.
     weights = rng.multinomial(count, np.full(count, 1 / count), size=resamples)
     means = weights @ values.astype(np.float64) / count
+    means += spread * rng.standard_normal(resamples)
     tail = (1 - confidence) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)
 
 
 def overall_table(
-    main: pd.DataFrame, gains: pd.DataFrame, resamples: int, confidence: float, seed: int
+    main: pd.DataFrame,
+    results: pd.DataFrame,
+    gains: pd.DataFrame,
+    resamples: int,
+    confidence: float,
+    seed: int,
 ) -> pd.DataFrame:
     """Delta over all shifts, clean images apart: mean, best shift and worst, in points.
 
     Args:
         main: of `main_table`.
+        results: by trial, as there.
         gains: by image, as there. Those of a shift weigh as much as those of any other.
         resamples: of the bootstrap, paired by image.
         confidence: of its interval.
@@ -66,14 +100,17 @@ def overall_table(
     """
     columns = ["delta", "delta_low", "delta_high"]
     rows = []
+    spreads = trial_errors(results[results["shift"] != "none"])
     shifted = main[main["shift"] != "none"]
     for keys, part in shifted.groupby(["controller", "classifier"], sort=False):
+        over_trials = spreads.xs(keys, level=("controller", "classifier"))
+        spread = float(np.sqrt((over_trials**2).sum())) / len(over_trials)
         named = dict(zip(("controller", "classifier"), keys, strict=True))
         own = gains[(gains["controller"] == keys[0]) & (gains["classifier"] == keys[1])]
         by_shift = [
             _by_image(some) for shift, some in own.groupby("shift", sort=False) if shift != "none"
         ]
-        bounds = bootstrap_interval(np.mean(by_shift, axis=0), resamples, confidence, seed)
+        bounds = bootstrap_interval(np.mean(by_shift, axis=0), resamples, confidence, seed, spread)
         values = (part["delta"].mean(), 100 * bounds[0], 100 * bounds[1])
         rows.append(
             {**named, "figure": "mean", "shift": None, **dict(zip(columns, values, strict=True))}
@@ -155,6 +192,52 @@ def two_columns(operability: pd.DataFrame, first_actions: pd.DataFrame) -> pd.Da
     left.columns = ["surrogate", "surrogate_inoperable"]
     right.columns = ["shift", "shift_inoperable", "shift_abstained"]
     return pd.concat([left, right], axis=1)
+
+
+def distance_table(
+    results: pd.DataFrame, classifier: str, r_squared_threshold: float
+) -> pd.DataFrame:
+    """The distance of each test shift, and whether it meets the definition of operable.
+
+    For the reader: no stage learns from it.
+
+    Args:
+        results: unaggregated; distances as the batches came, means over trials.
+        classifier: whose accuracy the definition takes.
+        r_squared_threshold: of the definition.
+
+    Returns:
+        A row a shift: `controller`, `shift`, `severity_1`, ... (distances), `slope` and
+        `r_squared` of the line of distance on accuracy, and `operable`; the last three are missing
+        where there are fewer than three severities. The clean set has its distance in
+        `severity_0`, which the others lack.
+    """
+    own = results[results["classifier"] == classifier]
+    names = ["controller", "shift"]
+    cells = (
+        own.assign(severity=own["severity"].fillna(0))
+        .groupby([*names, "severity"], sort=False)[["accuracy_shifted", "distance_initial"]]
+        .mean()
+        .reset_index()
+    )
+    wide = cells.pivot_table("distance_initial", names, "severity", sort=False)
+    wide.columns = [f"severity_{severity}" for severity in wide.columns]
+    lines = []
+    for keys, part in cells.groupby(names, sort=False):
+        if len(part) < 3:
+            continue
+        fits = part.rename(
+            columns={
+                "shift": "surrogate",
+                "accuracy_shifted": "accuracy",
+                "distance_initial": "distance",
+            }
+        )
+        line = regression_labels(fits, r_squared_threshold).iloc[0]
+        lines.append((*keys, line["slope"], line["r_squared"], line["operable"]))
+    columns = [*names, "slope", "r_squared", "operable"]
+    fitted = pd.DataFrame(lines, columns=columns).astype({"operable": "boolean"})
+    return wide.reset_index().merge(fitted, on=names, how="left")
 
 
 def wide_table(table: pd.DataFrame) -> pd.DataFrame:
