@@ -19,6 +19,7 @@ REASON_COLOURS = {
     "horizon": "#7a3bd8",
 }
 
+FITS_A_ROW = 3
 LONGEST_COLUMN = 12
 """Rows of a contact sheet up to which they stand in one block."""
 
@@ -130,9 +131,12 @@ def policy_figure(
 
 def fits_figure(fits: pd.DataFrame, labels: pd.DataFrame) -> Figure:
     """Distance against accuracy of each surrogate, with its line and verdict."""
-    figure = Figure(figsize=(11, 6), layout="constrained")
-    axes = figure.subplots(2, 3)
-    for axis, label in zip(axes.flat, labels.itertuples(), strict=True):
+    height = -(-len(labels) // FITS_A_ROW)
+    figure = Figure(figsize=(11, 3 * height), layout="constrained")
+    axes = figure.subplots(height, FITS_A_ROW, squeeze=False)
+    for axis in axes.flat[len(labels) :]:
+        axis.axis("off")
+    for axis, label in zip(axes.flat, labels.itertuples(), strict=False):
         points = fits[fits["surrogate"] == label.surrogate]
         span = np.array([points["accuracy"].min(), points["accuracy"].max()])
         axis.plot(span, label.intercept + label.slope * span, color="0.6")
