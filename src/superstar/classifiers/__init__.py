@@ -5,8 +5,15 @@ from superstar.classifiers.resnet import SmallResNet
 from superstar.classifiers.training import train_augmix, train_standard
 from superstar.classifiers.weights import load_classifier, save_classifier
 
-CLASSIFIERS = ("standard", "augmix")
-"""Names of the classifiers that this package trains, in the order of training."""
+CLASSIFIERS = (
+    "standard",
+    "augmix",
+    "noisymix",
+    "deepaugment",
+    "deepaugment_augmix",
+    "puzzlemix",
+)
+"""Names of the classifiers that the paper studies, in the order of its tables."""
 
 __all__ = [
     "CLASSIFIERS",

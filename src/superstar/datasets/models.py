@@ -25,6 +25,32 @@ class ClassifierDataset(FileDataset):
         return load_classifier(self._filepath)
 
 
+class ClassifiersDataset(FileDataset):
+    """A folder of classifiers by name, each a file as of `ClassifierDataset`."""
+
+    def _write(self, data: dict[str, Any]) -> None:
+        from superstar.classifiers import save_classifier
+
+        self._filepath.mkdir(parents=True)
+        for name, classifier in data.items():
+            save_classifier(classifier, self._filepath / f"{name}.safetensors")
+
+    def load(self) -> dict[str, nn.Module]:
+        """The networks by name, in the order of the paper's tables; others follow.
+
+        Raises:
+            InputError: no such folder, or a file in it that is not a classifier.
+        """
+        from superstar.classifiers import CLASSIFIERS, load_classifier
+
+        if not self._filepath.is_dir():
+            raise InputError(f"folder {self._filepath} does not exist")
+        files = {file.stem: file for file in sorted(self._filepath.glob("[!.]*.safetensors"))}
+        known = [name for name in CLASSIFIERS if name in files]
+        ordered = [*known, *(name for name in files if name not in known)]
+        return {name: load_classifier(files[name]) for name in ordered}
+
+
 class DenoiserDataset(FileDataset):
     """A DnCNN: safetensors with its shape in the header."""
 

@@ -23,7 +23,7 @@ def create_pipeline() -> Pipeline:
                 name="train_standard_classifier",
             ),
             node(
-                nodes.train_augmix_classifier,
+                nodes.train_robust_classifiers,
                 [
                     "classifier_standard",
                     "clean_train",
@@ -31,14 +31,14 @@ def create_pipeline() -> Pipeline:
                     "params:execution",
                     "params:seed",
                 ],
-                ["classifier_augmix", "augmix_curve"],
-                name="train_augmix_classifier",
+                ["robust_classifiers", "robust_curves"],
+                name="train_robust_classifiers",
             ),
             node(
                 nodes.assess_classifiers,
                 [
                     "classifier_standard",
-                    "classifier_augmix",
+                    "robust_classifiers",
                     "clean_validation",
                     "params:execution",
                 ],

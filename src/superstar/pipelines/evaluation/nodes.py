@@ -20,7 +20,7 @@ def evaluate(
     sets: CorruptionArrays,
     supervisor: Supervisor,
     standard: nn.Module,
-    augmix: nn.Module,
+    robust: dict[str, nn.Module],
     parameters: dict[str, Any],
     benchmark: dict[str, Any],
     execution: dict[str, Any],
@@ -32,7 +32,7 @@ def evaluate(
     protocol = Protocol(
         CONTROLLER, given.trials, given.batch_size, run.batch_size, run.device, seed
     )
-    classifiers = {"standard": standard, "augmix": augmix}
+    classifiers = {"standard": standard, **robust}
     cells = [Cell("none", None), *(Cell(s, level) for s in shifts for level in given.severities)]
     arguments = [(cell, sets, supervisor, classifiers, protocol) for cell in cells]
     done = spread(_evaluate, arguments, run, "evaluation")

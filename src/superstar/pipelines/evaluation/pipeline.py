@@ -15,7 +15,7 @@ def create_pipeline() -> Pipeline:
                     "shifted_sets",
                     "supervisor",
                     "classifier_standard",
-                    "classifier_augmix",
+                    "robust_classifiers",
                     "params:evaluation",
                     "params:benchmark_generation",
                     "params:execution",

@@ -194,7 +194,7 @@ def draw_example(
     sets: CorruptionArrays,
     denoiser: DnCNN,
     standard: nn.Module,
-    augmix: nn.Module,
+    robust: dict[str, nn.Module],
     parameters: dict[str, Any],
     execution: dict[str, Any],
 ) -> Figure:
@@ -215,7 +215,7 @@ def draw_example(
         sets.load(given.example_shift, severity),
         actions,
         denoiser.to(run.device),
-        {"standard": standard, "augmix": augmix},
+        {"standard": standard, **robust},
         run,
     )
 
@@ -224,7 +224,7 @@ def draw_example_beta(
     sets: CorruptionArrays,
     supervisor: Supervisor,
     standard: nn.Module,
-    augmix: nn.Module,
+    robust: dict[str, nn.Module],
     parameters: dict[str, Any],
     evaluation: dict[str, Any],
     execution: dict[str, Any],
@@ -266,7 +266,7 @@ def draw_example_beta(
         shifted,
         longest.sequence + failed,
         supervisor.denoiser,
-        {"standard": standard, "augmix": augmix},
+        {"standard": standard, **robust},
         run,
         [*longest.distances, *(last.distance for _ in failed)],
         failed=len(failed),
