@@ -183,6 +183,7 @@ class DenoiserTraining(Section):
     depth: Annotated[int, Field(ge=2)]
     width: Count
     unshuffle: Count
+    enlarge: Count
     epochs: Count
     batch_size: Count
     crop: Annotated[int, Field(ge=16)]

@@ -67,6 +67,18 @@ def test_sizes_that_do_not_divide(unshuffle):
     torch.testing.assert_close(model(images)[..., :6, :6], part[..., :6, :6])
 
 
+def test_enlarged_images_go_in_and_the_noise_of_blocks_is_averaged(images):
+    torch.manual_seed(0)
+    twice = DnCNN(depth=3, width=8, enlarge=2).fuse()
+    plain = DnCNN(depth=3, width=8).fuse()
+    plain.load_state_dict(twice.state_dict())
+    large = torch.nn.functional.interpolate(images, scale_factor=2, mode="bicubic")
+    noise = large - plain(large)
+    blocks = noise.unflatten(3, (-1, 2)).unflatten(2, (-1, 2)).mean((3, 5))
+    torch.testing.assert_close(twice(images), images - blocks)
+    assert twice(images[..., :17, :23]).shape == (6, 3, 17, 23)
+
+
 def test_neither_batches_nor_threads_change_the_result(trained, images):
     whole = denoise(trained, images)
     assert torch.equal(denoise(trained, images, batch_size=4), whole)
@@ -81,8 +93,13 @@ def test_neither_batches_nor_threads_change_the_result(trained, images):
 def test_survives_a_file(trained, images, tmp_path):
     save_denoiser(trained, tmp_path / "denoiser.safetensors")
     loaded = load_denoiser(tmp_path / "denoiser.safetensors")
-    assert (loaded.depth, loaded.width, loaded.unshuffle, loaded.channels) == (4, 8, 2, 3)
+    assert loaded.shape == trained.shape
     assert torch.equal(denoise(loaded, images), denoise(trained, images))
+    twice = DnCNN(depth=3, width=8, enlarge=2)
+    save_denoiser(twice, tmp_path / "twice.safetensors")
+    assert torch.equal(
+        denoise(load_denoiser(tmp_path / "twice.safetensors"), images), denoise(twice, images)
+    )
 
 
 def test_refuses_files_that_are_not_denoisers(trained, tmp_path):
@@ -113,5 +130,7 @@ def test_refuses_files_that_are_not_denoisers(trained, tmp_path):
 def test_refuses_shapes_that_cannot_be():
     with pytest.raises(InputError, match="depth of at least 2"):
         DnCNN(depth=1)
+    with pytest.raises(InputError, match="enlarge of at least 1"):
+        DnCNN(enlarge=0)
     with pytest.raises(InputError, match="batch_size"):
         denoise(DnCNN(depth=2, width=2), torch.zeros(1, 3, 16, 16), batch_size=0)

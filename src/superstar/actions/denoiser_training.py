@@ -25,6 +25,7 @@ def train_denoiser(
     depth: int = 8,
     width: int = 48,
     unshuffle: int = 2,
+    enlarge: int = 1,
     crop: int = 32,
     largest_sigma: float = 55.0,
     epochs: int = 24,
@@ -45,6 +46,7 @@ def train_denoiser(
         depth: of the network.
         width: of the network.
         unshuffle: of the network.
+        enlarge: of the network.
         crop: side in pixels of the windows that are cut from the images.
         largest_sigma: strongest noise, in units of 1/255.
         epochs: passes over the images, one crop of each.
@@ -64,7 +66,7 @@ def train_denoiser(
         raise InputError(f"largest_sigma must be positive, but is {largest_sigma}")
     pixels = torch.from_numpy(np.array(images.images))
     with global_seed(seed):
-        model = DnCNN(depth, width, unshuffle)
+        model = DnCNN(depth, width, unshuffle, enlarge=enlarge)
 
     def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
         clean = random_windows(pixels, indices, generator, size=(crop, crop))

@@ -28,13 +28,16 @@ class DnCNN(nn.Module):
 
     conv-ReLU, then depth − 2 times conv-batch norm-ReLU, then conv; 3×3 kernels throughout. With
     `unshuffle` r > 1 it works on the image split into r² images of a r-th of the size, which
-    costs r² times less and sees r times farther.
+    costs r² times less and sees r times farther. With `enlarge` e > 1 it works on the image e times
+    as large (bicubic), as the paper does with CIFAR images; the noise it predicts is then averaged
+    over blocks of e by e pixels.
 
     Args:
         depth: number of convolutions, at least 2.
         width: channels of the hidden layers.
         unshuffle: side of the blocks of pixels that become channels; 1 for the plain network.
         channels: channels of the images.
+        enlarge: how many times as high and wide the images are that the network sees.
         batch_norm: False gives the shape that `fuse` fills, for inference only.
 
     Raises:
@@ -47,16 +50,17 @@ class DnCNN(nn.Module):
         width: int = 48,
         unshuffle: int = 2,
         channels: int = 3,
+        enlarge: int = 1,
         batch_norm: bool = True,
     ) -> None:
         super().__init__()
-        if depth < 2 or min(width, unshuffle, channels) < 1:
+        if depth < 2 or min(width, unshuffle, channels, enlarge) < 1:
             raise InputError(
-                f"DnCNN needs a depth of at least 2 and width, unshuffle and channels of at least "
-                f"1, not {depth}, {width}, {unshuffle}, {channels}"
+                "DnCNN needs a depth of at least 2 and width, unshuffle, channels and enlarge of "
+                f"at least 1, not {depth}, {width}, {unshuffle}, {channels}, {enlarge}"
             )
         self.depth, self.width = depth, width
-        self.unshuffle, self.channels = unshuffle, channels
+        self.unshuffle, self.channels, self.enlarge = unshuffle, channels, enlarge
         self.batch_norm = batch_norm
         outer = channels * unshuffle**2
         layers: list[nn.Module] = [nn.Conv2d(outer, width, 3, padding=1), nn.ReLU(inplace=True)]
@@ -81,14 +85,27 @@ class DnCNN(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images (N, C, H, W) less the predicted noise: same shape, not clipped."""
-        height, width = images.shape[2:]
+        seen = images
+        if self.enlarge > 1:
+            seen = functional.interpolate(images, scale_factor=self.enlarge, mode="bicubic")
+        height, width = seen.shape[2:]
         bottom, right = -height % self.unshuffle, -width % self.unshuffle
-        padded = images
         if bottom or right:
-            padded = functional.pad(images, (0, right, 0, bottom), mode="reflect")
-        noise = self.layers(functional.pixel_unshuffle(padded, self.unshuffle))
-        noise = functional.pixel_shuffle(noise, self.unshuffle)
-        return images - noise[..., :height, :width]
+            seen = functional.pad(seen, (0, right, 0, bottom), mode="reflect")
+        noise = self.layers(functional.pixel_unshuffle(seen, self.unshuffle))
+        noise = functional.pixel_shuffle(noise, self.unshuffle)[..., :height, :width]
+        return images - functional.avg_pool2d(noise, self.enlarge)
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """The arguments that a denoiser of this shape is made with."""
+        return {
+            "depth": self.depth,
+            "width": self.width,
+            "unshuffle": self.unshuffle,
+            "channels": self.channels,
+            "enlarge": self.enlarge,
+        }
 
     def fuse(self) -> "DnCNN":
         """A copy for inference: batch norm folded into the convolutions, eval mode, frozen."""
@@ -98,7 +115,7 @@ class DnCNN(nn.Module):
             for layer, following in pairwise(ours)
             if isinstance(layer, nn.Conv2d)
         ]
-        fused = _without_weights(self.depth, self.width, self.unshuffle, self.channels)
+        fused = _without_weights(**self.shape)
         theirs = [layer for layer in fused.layers if isinstance(layer, nn.Conv2d)]
         for target, source in zip(theirs, folded, strict=True):
             target.load_state_dict(source.state_dict(), assign=True)
@@ -109,10 +126,12 @@ Denoiser = DnCNN
 """What `apply_action` takes as `denoiser`."""
 
 
-def _without_weights(depth: int, width: int, unshuffle: int, channels: int) -> DnCNN:
+def _without_weights(
+    depth: int, width: int, unshuffle: int, channels: int, enlarge: int = 1
+) -> DnCNN:
     """The shape of a fused denoiser, waiting for weights: initialising none, it draws none."""
     with torch.device("meta"):
-        return DnCNN(depth, width, unshuffle, channels, batch_norm=False)
+        return DnCNN(depth, width, unshuffle, channels, enlarge, batch_norm=False)
 
 
 def denoise(
@@ -142,7 +161,7 @@ def denoise(
     device = torch.device(device or next(model.parameters()).device)
     if batch_size is None:
         at_once = PIXELS_AT_ONCE["cpu" if device.type == "cpu" else "gpu"]
-        batch_size = max(1, round(at_once / images[0, 0].numel()))
+        batch_size = max(1, round(at_once / (images[0, 0].numel() * model.enlarge**2)))
     if batch_size < 1:
         raise InputError(f"batch_size must be at least 1, not {batch_size}")
     network = model.fuse().to(device).to(memory_format=torch.channels_last)
@@ -158,14 +177,7 @@ def denoise(
 
 def save_denoiser(model: DnCNN, path: str | PathLike[str]) -> None:
     """Write the fused denoiser as safetensors, its shape in the file's header."""
-    fused = model.fuse()
-    shape = {
-        "depth": fused.depth,
-        "width": fused.width,
-        "unshuffle": fused.unshuffle,
-        "channels": fused.channels,
-    }
-    save_weights(fused, path, KIND, shape)
+    save_weights(model.fuse(), path, KIND, model.shape)
 
 
 def load_denoiser(path: str | PathLike[str]) -> DnCNN:
