@@ -142,6 +142,24 @@ def test_over_all_shifts_images_are_drawn_once_for_all(results, gains):
         assert rows.loc[figure, bounds].tolist() == own[bounds].tolist()
 
 
+def test_policies_from_elsewhere_have_a_table_each_with_the_mean(results, gains, main):
+    both = [
+        pd.concat([table.assign(policy=name) for name in ("imagenet", "photos")])
+        for table in (results, gains)
+    ]
+    table = tables.transfer_table(*both, resamples=500, confidence=0.95, seed=0)
+    assert table.columns.tolist()[0] == "policy"
+    photos = table[table["policy"] == "photos"].reset_index(drop=True)
+    pd.testing.assert_frame_equal(photos.iloc[: len(main), 1:], main, check_dtype=False)
+    mean = photos[(photos["shift"] == "mean") & (photos["classifier"] == "standard")].iloc[0]
+    fog = main[(main["shift"] == "fog") & (main["classifier"] == "standard")].iloc[0]
+    columns = ["shifted", "recovered", "delta"]
+    assert mean[columns].tolist() == pytest.approx(fog[columns].tolist())
+    none = tables.transfer_table(pd.DataFrame(), pd.DataFrame(), 10, 0.9, 0)
+    assert none.empty
+    assert none.columns.tolist() == table.columns.tolist()
+
+
 def test_severities_become_columns(results):
     table = tables.severity_table(results)
     fog = table[table["classifier"] == "augmix"].iloc[0]

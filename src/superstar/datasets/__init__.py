@@ -25,6 +25,7 @@ from superstar.datasets.models import (
     DenoiserDataset,
     PointsDataset,
     SupervisorDataset,
+    TransferredPoliciesDataset,
     TreeDataset,
 )
 from superstar.datasets.tables import (
@@ -68,6 +69,7 @@ __all__ = [
     "SupervisorDataset",
     "SweepDataset",
     "TextDataset",
+    "TransferredPoliciesDataset",
     "TreeDataset",
     "list_images",
     "read_wnids",

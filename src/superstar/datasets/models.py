@@ -1,8 +1,10 @@
 """What is learned, and points: safetensors, skops and the supervisor's folder."""
 
+import hashlib
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
+from kedro.io import AbstractDataset, DatasetError
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor, nn
 
@@ -106,6 +108,67 @@ class ActorsDataset(FileDataset):
             raise InputError(f"folder {self._filepath} does not exist")
         files = sorted(self._filepath.glob("[!.]*.safetensors"))
         return {file.stem: load_actor(file) for file in files}
+
+
+class TransferredPoliciesDataset(AbstractDataset[NoReturn, dict[str, Any]]):
+    """The policy networks of other benchmarks, by the benchmark's name (read only).
+
+    Args:
+        folder: it holds a folder a benchmark, with the `actor.safetensors` that its run left.
+        benchmarks: those to read.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(
+        self, *, folder: str, benchmarks: list[str], metadata: dict[str, Any] | None = None
+    ):
+        self._folder, self._benchmarks = Path(folder), list(benchmarks)
+        self.metadata = metadata
+        super().__init__()
+
+    def load(self) -> dict[str, tuple[nn.Module, tuple[str, ...]]]:
+        """The networks and the names of their actions.
+
+        Raises:
+            InputError: a benchmark without a policy, or a file that is not one.
+        """
+        from superstar.control.networks import load_actor
+
+        return {name: load_actor(path) for name, path in self._paths().items()}
+
+    def check(self) -> None:
+        """Refuse, before any work, benchmarks without a policy.
+
+        Raises:
+            InputError: as `load`.
+        """
+        from superstar.control.networks import load_actor
+
+        for name, path in self._paths().items():
+            if not path.is_file():
+                raise InputError(
+                    f"globals.policies_from names {name!r}, but there is no policy {path}: run "
+                    "that benchmark first, or take the name out of conf/<environment>/globals.yml"
+                )
+            load_actor(path)
+
+    def identity(self) -> str:
+        """A digest of the networks' files; of those that are missing, of that."""
+        digest = hashlib.sha256()
+        for name, path in self._paths().items():
+            digest.update(name.encode())
+            digest.update(path.read_bytes() if path.is_file() else b"missing")
+        return digest.hexdigest()[:32]
+
+    def save(self, data: NoReturn) -> None:
+        """Not for this run to write."""
+        raise DatasetError(f"policies under {self._folder} are written by their benchmarks' runs")
+
+    def _paths(self) -> dict[str, Path]:
+        return {name: self._folder / name / "actor.safetensors" for name in self._benchmarks}
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": str(self._folder), "benchmarks": self._benchmarks}
 
 
 class CriticDataset(FileDataset):

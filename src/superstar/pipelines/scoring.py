@@ -13,6 +13,8 @@ from superstar.classifiers import predict
 from superstar.images import ImageSet
 
 Actions = tuple[str, ...]
+Hits = dict[Actions, dict[str, NDArray[np.bool_]]]
+"""By sequence and classifier, which images of a set are classified rightly."""
 
 
 def score_sequences(
@@ -23,7 +25,7 @@ def score_sequences(
     *,
     batch_size: int,
     device: str,
-) -> dict[Actions, dict[str, NDArray[np.bool_]]]:
+) -> Hits:
     """For each sequence and classifier, which images of the whole set are classified rightly.
 
     The set is streamed, so that memory does not grow with it.

@@ -1,6 +1,7 @@
 """Every shift, severity and trial, spread over workers."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -8,12 +9,14 @@ import pandas as pd
 from torch import nn
 
 from superstar.control import Supervisor
+from superstar.control.networks import Actor
 from superstar.datasets import CorruptionArrays
 from superstar.parameters import BenchmarkGeneration, Evaluation, Execution
 from superstar.pipelines.evaluation.protocol import Cell, CellResult, Protocol, evaluate_cell
 from superstar.pipelines.parallel import spread
 
 CONTROLLER = "paper"
+Actors = dict[str, tuple[Actor, tuple[str, ...]]]
 
 
 def evaluate(
@@ -21,12 +24,16 @@ def evaluate(
     supervisor: Supervisor,
     standard: nn.Module,
     robust: dict[str, nn.Module],
+    transferred: Actors,
     parameters: dict[str, Any],
     benchmark: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
-) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Results by trial, gains by image, steps of Algorithm 1, first actions, % inoperable."""
+) -> tuple[pd.DataFrame, ...]:
+    """Results by trial and gains by image, of the own policy and of those from elsewhere.
+
+    Then, of the own policy, steps of Algorithm 1 and first actions; and % inoperable.
+    """
     given, run = Evaluation.model_validate(parameters), Execution.model_validate(execution)
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
     protocol = Protocol(
@@ -34,11 +41,17 @@ def evaluate(
     )
     classifiers = {"standard": standard, **robust}
     cells = [Cell("none", None), *(Cell(s, level) for s in shifts for level in given.severities)]
-    arguments = [(cell, sets, supervisor, classifiers, protocol) for cell in cells]
+    others = {
+        name: replace(supervisor, actor=actor, actions=actions)
+        for name, (actor, actions) in transferred.items()
+    }
+    arguments = [(cell, sets, supervisor, classifiers, protocol, others) for cell in cells]
     done = spread(_evaluate, arguments, run, "evaluation")
     return (
         _table(chain.from_iterable(cell.results for cell in done)),
         _table(chain.from_iterable(cell.gains for cell in done)),
+        _table(chain.from_iterable(cell.transfer_results for cell in done)),
+        _table(chain.from_iterable(cell.transfer_gains for cell in done)),
         _table(chain.from_iterable(cell.steps for cell in done)),
         _table(chain.from_iterable(cell.first_actions for cell in done)),
         _table(cell.inoperable for cell in done),
@@ -51,13 +64,15 @@ def _evaluate(
     supervisor: Supervisor,
     classifiers: dict[str, nn.Module],
     protocol: Protocol,
+    transferred: dict[str, Supervisor],
 ) -> CellResult:
     images = sets.load(cell.shift, cell.severity)
     if supervisor.denoiser is not None:
         supervisor.denoiser.to(protocol.device)
-    return evaluate_cell(cell, images, supervisor, classifiers, protocol)
+    return evaluate_cell(cell, images, supervisor, classifiers, protocol, transferred)
 
 
 def _table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
     # Severity is a whole number, and none for the clean set.
-    return pd.DataFrame(list(rows)).astype({"severity": "Int64"})
+    table = pd.DataFrame(list(rows))
+    return table.astype({"severity": "Int64"}) if len(table) else table

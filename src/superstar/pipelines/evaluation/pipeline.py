@@ -16,6 +16,7 @@ def create_pipeline() -> Pipeline:
                     "supervisor",
                     "classifier_standard",
                     "robust_classifiers",
+                    "transferred_policies",
                     "params:evaluation",
                     "params:benchmark_generation",
                     "params:execution",
@@ -24,6 +25,8 @@ def create_pipeline() -> Pipeline:
                 [
                     "evaluation_results",
                     "evaluation_gains",
+                    "transfer_results",
+                    "transfer_gains",
                     "evaluation_steps",
                     "evaluation_first_actions",
                     "evaluation_inoperable",

@@ -1,7 +1,8 @@
 """The paper's protocol: a sequence is chosen on a batch, then applied to the whole set."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from superstar.control.supervisor import Recovery
 from superstar.images import ImageSet, stream
 from superstar.measures import state_features
 from superstar.pipelines.evaluation.first_actions import first_action
-from superstar.pipelines.scoring import parts, score_sequences
+from superstar.pipelines.scoring import Hits, parts, score_sequences
 
 # Digits of a distance beyond these depend on the number of threads.
 DIGITS = 9
@@ -63,6 +64,8 @@ class CellResult:
         results: one a trial and classifier.
         gains: one a classifier: the mean over trials of right after less right before, for each
             image.
+        transfer_results: as `results`, with the `policy`, for policies from other benchmarks.
+        transfer_gains: as `gains`, likewise.
         steps: one a step of Algorithm 1.
         first_actions: one a trial and classifier: the first action that the policy wanted, what
             became of it, and what it does alone to distance and accuracy.
@@ -71,6 +74,8 @@ class CellResult:
 
     results: list[dict[str, Any]]
     gains: list[dict[str, Any]]
+    transfer_results: list[dict[str, Any]]
+    transfer_gains: list[dict[str, Any]]
     steps: list[dict[str, Any]]
     first_actions: list[dict[str, Any]]
     inoperable: dict[str, Any]
@@ -82,15 +87,26 @@ def evaluate_cell(
     supervisor: Supervisor,
     classifiers: Mapping[str, nn.Module],
     protocol: Protocol,
+    transferred: Mapping[str, Supervisor] | None = None,
 ) -> CellResult:
-    """Run every trial of a cell and score each distinct sequence once."""
-    recoveries = [
-        recover_batch(cell, images, supervisor, protocol, trial) for trial in range(protocol.trials)
-    ]
+    """Run every trial of a cell and score each distinct sequence once.
+
+    Args:
+        cell: which set.
+        images: the set.
+        supervisor: the benchmark's own.
+        classifiers: by name.
+        protocol: how.
+        transferred: supervisors with policies of other benchmarks, by the benchmark's name; they
+            see the same batches.
+    """
+    recoveries = _recover(cell, images, supervisor, protocol)
+    elsewhere = {
+        name: _recover(cell, images, other, protocol) for name, other in (transferred or {}).items()
+    }
     wanted = [first_action(recovery, supervisor) for recovery in recoveries]
-    sequences = list(
-        dict.fromkeys([(), *(r.actions for r in recoveries), *(w.sequence for w in wanted)])
-    )
+    chosen = [r.actions for r in chain(recoveries, *elsewhere.values())]
+    sequences = list(dict.fromkeys([(), *chosen, *(w.sequence for w in wanted)]))
     hits = score_sequences(
         images,
         sequences,
@@ -100,37 +116,7 @@ def evaluate_cell(
         device=protocol.device,
     )
     names = {"controller": protocol.controller, **cell.keys}
-    results = [
-        {
-            **names,
-            "trial": trial,
-            "classifier": classifier,
-            "sequence": list(recovery.actions),
-            "stop_reason": recovery.stopped_by,
-            "distance_initial": round(recovery.distances[0], DIGITS),
-            "distance_final": round(recovery.distances[-1], DIGITS),
-            "accuracy_shifted": float(hits[()][classifier].mean()),
-            "accuracy_recovered": float(hits[recovery.actions][classifier].mean()),
-            "images": len(images),
-        }
-        for trial, recovery in enumerate(recoveries)
-        for classifier in classifiers
-    ]
-    gains = [
-        {
-            **names,
-            "classifier": classifier,
-            "gain": np.mean(
-                [
-                    hits[recovery.actions][classifier].astype(np.float32)
-                    - hits[()][classifier].astype(np.float32)
-                    for recovery in recoveries
-                ],
-                axis=0,
-            ),
-        }
-        for classifier in classifiers
-    ]
+    transfer_names = {name: {"policy": name, **names} for name in elsewhere}
     steps = [
         {**names, "trial": trial, "step": number, **_step_columns(step)}
         for trial, recovery in enumerate(recoveries)
@@ -155,7 +141,72 @@ def evaluate_cell(
         [state_features(images.batch(part)) for part in parts(len(images), protocol.network_batch)]
     )
     inoperable = {**names, "percent_inoperable": percent_inoperable(supervisor.tree, states)}
-    return CellResult(results, gains, steps, first_actions, inoperable)
+    return CellResult(
+        _results(names, recoveries, hits),
+        _gains(names, recoveries, hits),
+        [
+            row
+            for name, others in elsewhere.items()
+            for row in _results(transfer_names[name], others, hits)
+        ],
+        [
+            row
+            for name, others in elsewhere.items()
+            for row in _gains(transfer_names[name], others, hits)
+        ],
+        steps,
+        first_actions,
+        inoperable,
+    )
+
+
+def _recover(
+    cell: Cell, images: ImageSet, supervisor: Supervisor, protocol: Protocol
+) -> list[Recovery]:
+    return [
+        recover_batch(cell, images, supervisor, protocol, trial) for trial in range(protocol.trials)
+    ]
+
+
+def _results(
+    names: Mapping[str, Any], recoveries: Sequence[Recovery], hits: Hits
+) -> list[dict[str, Any]]:
+    return [
+        {
+            **names,
+            "trial": trial,
+            "classifier": classifier,
+            "sequence": list(recovery.actions),
+            "stop_reason": recovery.stopped_by,
+            "distance_initial": round(recovery.distances[0], DIGITS),
+            "distance_final": round(recovery.distances[-1], DIGITS),
+            "accuracy_shifted": float(before.mean()),
+            "accuracy_recovered": float(hits[recovery.actions][classifier].mean()),
+            "images": len(before),
+        }
+        for trial, recovery in enumerate(recoveries)
+        for classifier, before in hits[()].items()
+    ]
+
+
+def _gains(
+    names: Mapping[str, Any], recoveries: Sequence[Recovery], hits: Hits
+) -> list[dict[str, Any]]:
+    return [
+        {
+            **names,
+            "classifier": classifier,
+            "gain": np.mean(
+                [
+                    hits[recovery.actions][classifier].astype(np.float32)
+                    - before.astype(np.float32)
+                    for recovery in recoveries
+                ],
+                axis=0,
+            ),
+        }
+        for classifier, before in hits[()].items()
+    ]
 
 
 def recover_batch(

@@ -35,6 +35,8 @@ logger = logging.getLogger(__name__)
 def make_tables(
     results: pd.DataFrame,
     gains: pd.DataFrame,
+    transfer_results: pd.DataFrame,
+    transfer_gains: pd.DataFrame,
     surrogates: pd.DataFrame,
     shifts: pd.DataFrame,
     first_actions: pd.DataFrame,
@@ -52,12 +54,13 @@ def make_tables(
     pd.DataFrame,
     pd.DataFrame,
     pd.DataFrame,
+    pd.DataFrame,
     dict[str, float],
 ]:
     """Main table (CSV, Markdown, LaTeX), then what else there is to tell, and metrics.
 
-    Over all shifts, by severity, actions, % inoperable as a row a shift and in the paper's two
-    columns, distances of the test shifts, and inaction.
+    Over all shifts, with policies from elsewhere, by severity, actions, % inoperable as a row a
+    shift and in the paper's two columns, distances of the test shifts, and inaction.
     """
     given = Reporting.model_validate(parameters)
     main = tables.main_table(results, gains, given.bootstrap_resamples, given.confidence, seed)
@@ -75,6 +78,9 @@ def make_tables(
         tables.overall_table(
             main, results, gains, given.bootstrap_resamples, given.confidence, seed
         ),
+        tables.transfer_table(
+            transfer_results, transfer_gains, given.bootstrap_resamples, given.confidence, seed
+        ),
         tables.severity_table(results),
         actions,
         inoperable,
@@ -91,6 +97,7 @@ def write_report(
     shifts: dict[str, Any],
     main_table: str,
     overall: pd.DataFrame,
+    transfer: pd.DataFrame,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
     operability: pd.DataFrame,
@@ -115,6 +122,7 @@ def write_report(
         made,
         main_table,
         overall,
+        transfer,
         by_severity,
         actions,
         operability,

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from superstar.pipelines.reporting.tables import to_markdown
+
 NUMBERS = {
     "clean_accuracy.": "accuracy on clean test images, % ({})",
     "psnr_gain_db.": "denoiser, gain in PSNR on validation images, dB ({})",
@@ -25,6 +27,7 @@ def compose(
     shifts: str,
     main_table: str,
     overall: pd.DataFrame,
+    transfer: pd.DataFrame,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
     operability: pd.DataFrame,
@@ -43,6 +46,7 @@ def compose(
         shifts: with what they were made, in a few words.
         main_table: the main table in Markdown.
         overall: mean, best and worst Delta over shifts.
+        transfer: the main table with policies from other benchmarks; may be empty.
         by_severity: Delta by severity.
         actions: what was done, by shift.
         operability: % inoperable in two columns, of surrogates and of shifts.
@@ -67,6 +71,7 @@ def compose(
         main_table,
         "Over all shifts, clean images apart:",
         _markdown(_overall(overall)),
+        *_transfer(transfer),
         "## Δ by severity",
         _markdown(by_severity.drop(columns="controller").round(2)),
         "## What it did",
@@ -102,6 +107,18 @@ def compose(
         _markdown(pd.DataFrame(_named(metrics), columns=["number", "value"])),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _transfer(table: pd.DataFrame) -> list[str]:
+    parts = []
+    for policy, own in table.groupby("policy", sort=False):
+        parts += [
+            f"## With the policy of {policy}",
+            f"The policy that was trained on {policy}, as it is; everything else, batches "
+            "included, as above.",
+            to_markdown(own),
+        ]
+    return parts
 
 
 def _inoperable(table: pd.DataFrame) -> pd.DataFrame:

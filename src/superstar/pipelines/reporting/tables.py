@@ -120,6 +120,40 @@ def overall_table(
     return pd.DataFrame(rows)
 
 
+TRANSFER_COLUMNS = ["policy", *KEYS, "shifted", "recovered", "delta", "delta_low", "delta_high"]
+
+
+def transfer_table(
+    results: pd.DataFrame, gains: pd.DataFrame, resamples: int, confidence: float, seed: int
+) -> pd.DataFrame:
+    """The main table of every policy that comes from another benchmark.
+
+    Args:
+        results: by trial, with the `policy`; may be empty.
+        gains: by image, likewise.
+        resamples: of the bootstrap, as in `main_table`.
+        confidence: of its interval.
+        seed: of its draws.
+
+    Returns:
+        The columns of `main_table` behind `policy`, and for each policy and classifier a row
+        `mean` over all shifts, clean images apart.
+    """
+    if results.empty:
+        return pd.DataFrame(columns=TRANSFER_COLUMNS)
+    parts = []
+    for policy, own in results.groupby("policy", sort=False):
+        own_gains = gains[gains["policy"] == policy]
+        table = main_table(own, own_gains, resamples, confidence, seed)
+        overall = overall_table(table, own, own_gains, resamples, confidence, seed)
+        means = overall[overall["figure"] == "mean"].assign(shift="mean")
+        shifted = table[table["shift"] != "none"].groupby(["controller", "classifier"])
+        accuracies = shifted[["shifted", "recovered"]].mean().reset_index()
+        means = means.merge(accuracies, on=["controller", "classifier"])
+        parts.append(pd.concat([table, means]).assign(policy=policy))
+    return pd.concat(parts, ignore_index=True)[TRANSFER_COLUMNS]
+
+
 def _by_image(gains: pd.DataFrame) -> NDArray[np.floating]:
     """Mean gain of each image."""
     return np.mean(np.stack(gains["gain"].to_list()), axis=0)
