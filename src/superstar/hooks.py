@@ -17,16 +17,13 @@ from kedro.pipeline.node import Node
 
 from superstar.control.checkpoint import Checkpoint
 from superstar.datasets.downloads import ClassFoldersDataset
-from superstar.datasets.models import TransferredPoliciesDataset
+from superstar.datasets.raw import RawDataset
 from superstar.datasets.whole import PiecesDataset, Whole
 from superstar.errors import InputError
 from superstar.pipelines.corrupt.places import check_places
 from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
 
 logger = logging.getLogger(__name__)
-
-RAW = (ClassFoldersDataset, TransferredPoliciesDataset)
-"""Inputs that no node of the project makes, and that can tell whether they have changed."""
 
 
 class InputHook:
@@ -52,7 +49,7 @@ class InputHook:
             check_places(catalog, _again(run_params))
         for name in sorted(pipeline.inputs()):
             dataset = None if is_parameter(name) else catalog.get(name)
-            if isinstance(dataset, TransferredPoliciesDataset):
+            if isinstance(dataset, RawDataset):
                 dataset.check()
             if isinstance(dataset, Whole) and (problem := dataset.problem(thorough=True)):
                 environment = f" --env {run_params['env']}" if run_params.get("env") else ""
@@ -146,7 +143,8 @@ class ProvenanceHook:
     def _identities(self, names: Iterable[str]) -> dict[str, str]:
         """What those raw inputs hold that can tell."""
         datasets = {n: self._catalog.get(n) for n in sorted(names) if not is_parameter(n)}
-        return {n: d.identity() for n, d in datasets.items() if isinstance(d, RAW)}
+        kinds = (ClassFoldersDataset, RawDataset)
+        return {n: d.identity() for n, d in datasets.items() if isinstance(d, kinds)}
 
     def _stamps(self, names: Iterable[str], thorough: bool = False) -> dict[str, Stamp]:
         return {

@@ -6,6 +6,7 @@ from superstar.datasets.downloads import (
     ClassFoldersDataset,
     DownloadedArraysDataset,
     DownloadedFoldersDataset,
+    PublishedSetsDataset,
 )
 from superstar.datasets.image_folders import (
     ImageFiles,
@@ -28,6 +29,7 @@ from superstar.datasets.models import (
     TransferredPoliciesDataset,
     TreeDataset,
 )
+from superstar.datasets.raw import RawDataset
 from superstar.datasets.tables import (
     CSVDataset,
     CurvesDataset,
@@ -66,6 +68,8 @@ __all__ = [
     "ParquetDataset",
     "PartitionedImageSets",
     "PointsDataset",
+    "PublishedSetsDataset",
+    "RawDataset",
     "SupervisorDataset",
     "SweepDataset",
     "TextDataset",

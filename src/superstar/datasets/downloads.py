@@ -16,6 +16,9 @@ from superstar.datasets.image_folders import (
     list_images,
     read_wnids,
 )
+from superstar.datasets.image_sets import SEVERITIES
+from superstar.datasets.raw import RawDataset, digest_of_files
+from superstar.decoding import user_path
 from superstar.errors import InputError
 
 
@@ -52,6 +55,50 @@ class DownloadedArraysDataset(_Download):
     def load(self) -> CorruptionArrays:
         """Open the folder; arrays are mapped when a set is asked for."""
         return CorruptionArrays(self._folder)
+
+
+class PublishedSetsDataset(RawDataset):
+    """Shifted sets that others published, to be taken as they are, in CIFAR-100-C's layout.
+
+    Args:
+        folder: it holds `<shift>.npy` and `labels.npy`; None if there are no such sets.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(self, *, folder: str | None, metadata: dict[str, Any] | None = None):
+        self._folder = None if folder is None else user_path(folder)
+        self.metadata = metadata
+        super().__init__()
+
+    def load(self) -> CorruptionArrays | None:
+        """Open the folder, if there is one; arrays are mapped when a set is asked for."""
+        return None if self._folder is None else CorruptionArrays(self._folder)
+
+    def check(self) -> None:
+        """Refuse a folder without such sets, or with damaged ones.
+
+        Raises:
+            InputError: as `CorruptionArrays`.
+        """
+        if self._folder is None:
+            return
+        try:
+            sets = CorruptionArrays(self._folder)
+            for shift in sets.shifts:
+                sets.load(shift, None if shift == "none" else SEVERITIES[0])
+        except InputError as error:
+            raise InputError(
+                f"{error}; see globals.published_sets in conf/<environment>/globals.yml"
+            ) from error
+
+    def identity(self) -> str:
+        """A digest of the arrays' names, sizes and times of change."""
+        if self._folder is None:
+            return "none"
+        return digest_of_files(self._folder, sorted(p.name for p in self._folder.glob("*.npy")))
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": None if self._folder is None else str(self._folder)}
 
 
 class DownloadedFoldersDataset(_Download):

@@ -2,12 +2,12 @@
 
 import hashlib
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
-from kedro.io import AbstractDataset, DatasetError
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor, nn
 
+from superstar.datasets.raw import RawDataset
 from superstar.datasets.whole import FileDataset, require_file
 from superstar.errors import InputError
 
@@ -110,7 +110,7 @@ class ActorsDataset(FileDataset):
         return {file.stem: load_actor(file) for file in files}
 
 
-class TransferredPoliciesDataset(AbstractDataset[NoReturn, dict[str, Any]]):
+class TransferredPoliciesDataset(RawDataset):
     """The policy networks of other benchmarks, by the benchmark's name (read only).
 
     Args:
@@ -159,10 +159,6 @@ class TransferredPoliciesDataset(AbstractDataset[NoReturn, dict[str, Any]]):
             digest.update(name.encode())
             digest.update(path.read_bytes() if path.is_file() else b"missing")
         return digest.hexdigest()[:32]
-
-    def save(self, data: NoReturn) -> None:
-        """Not for this run to write."""
-        raise DatasetError(f"policies under {self._folder} are written by their benchmarks' runs")
 
     def _paths(self) -> dict[str, Path]:
         return {name: self._folder / name / "actor.safetensors" for name in self._benchmarks}

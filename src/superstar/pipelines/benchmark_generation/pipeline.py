@@ -11,13 +11,24 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 nodes.generate_benchmark,
-                ["clean_test", "params:benchmark_generation", "params:scale", "params:seed"],
+                [
+                    "clean_test",
+                    "published_sets",
+                    "params:benchmark_generation",
+                    "params:scale",
+                    "params:seed",
+                ],
                 "shifted_sets",
                 name="generate_benchmark",
             ),
             node(
                 nodes.describe_benchmark,
-                ["params:benchmark_generation", "params:scale", "params:seed"],
+                [
+                    "published_sets",
+                    "params:benchmark_generation",
+                    "params:scale",
+                    "params:seed",
+                ],
                 "benchmark_description",
                 name="describe_benchmark",
             ),

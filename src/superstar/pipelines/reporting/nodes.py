@@ -115,6 +115,8 @@ def write_report(
     made = f"constants `{shifts['scale']}`, seed {shifts['seed']}"
     if shifts["frost"]:
         made += f", frost's textures {shifts['frost']}"
+    if shifts["published"]:
+        made += f"; as published: {', '.join(shifts['published'])}"
     numbers = {name: value for part in metrics for name, value in part.items()}
     return report.compose(
         benchmark,
