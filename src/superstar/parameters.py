@@ -321,6 +321,7 @@ class Reporting(Section):
     bootstrap_resamples: Annotated[int, Field(ge=10)]
     confidence: Annotated[float, Field(gt=0, lt=1)]
     curve_window: Count
+    highlighted: list[str]
     example_shift: str
     example_beta_shift: str
     example_beta_severity: Severity

@@ -90,6 +90,7 @@ def test_the_node_leaves_tables_that_can_be_drawn(surrogates):
         "bootstrap_resamples": 10,
         "confidence": 0.9,
         "curve_window": 1,
+        "highlighted": [],
         "example_shift": "fog",
         "example_beta_shift": "fog",
         "example_beta": 1.12,

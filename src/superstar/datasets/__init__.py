@@ -29,7 +29,7 @@ from superstar.datasets.models import (
     TransferredPoliciesDataset,
     TreeDataset,
 )
-from superstar.datasets.raw import RawDataset
+from superstar.datasets.raw import RawDataset, ReferenceTableDataset
 from superstar.datasets.tables import (
     CSVDataset,
     CurvesDataset,
@@ -70,6 +70,7 @@ __all__ = [
     "PointsDataset",
     "PublishedSetsDataset",
     "RawDataset",
+    "ReferenceTableDataset",
     "SupervisorDataset",
     "SweepDataset",
     "TextDataset",

@@ -7,8 +7,10 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
+import pandas as pd
 from kedro.io import AbstractDataset, DatasetError
 
+from superstar.decoding import user_path
 from superstar.errors import InputError
 
 
@@ -50,3 +52,48 @@ def digest_of_files(folder: Path, names: Iterable[str]) -> str:
             ) from error
         digest.update(os.fsencode(f"{name} {told.st_size} {told.st_mtime_ns}\n"))
     return digest.hexdigest()[:32]
+
+
+class ReferenceTableDataset(RawDataset):
+    """A CSV table of others' results.
+
+    Args:
+        filepath: the file; None if there is none.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(self, *, filepath: str | None, metadata: dict[str, Any] | None = None):
+        self._filepath = None if filepath is None else user_path(filepath)
+        self.metadata = metadata
+        super().__init__()
+
+    def load(self) -> pd.DataFrame:
+        """The table; without rows and columns if there is no file."""
+        return pd.DataFrame() if self._filepath is None else pd.read_csv(self._filepath)
+
+    def check(self) -> None:
+        """Refuse a file that is missing or no table.
+
+        Raises:
+            InputError: what is wrong with it.
+        """
+        try:
+            table = self.load()
+        except (DatasetError, OSError, ValueError) as error:
+            reason = str(error.__cause__ or error).splitlines()[0]
+            raise InputError(
+                f"the reference table {self._filepath} cannot be read ({reason}): see "
+                "globals.reference_table and reference_inoperable in "
+                "conf/<environment>/globals.yml"
+            ) from error
+        if self._filepath is not None and table.empty:
+            raise InputError(f"the reference table {self._filepath} holds no rows")
+
+    def identity(self) -> str:
+        """A digest of the file's content."""
+        if self._filepath is None or not self._filepath.is_file():
+            return "none"
+        return hashlib.sha256(self._filepath.read_bytes()).hexdigest()[:32]
+
+    def _describe(self) -> dict[str, Any]:
+        return {"filepath": None if self._filepath is None else str(self._filepath)}

@@ -27,7 +27,15 @@ from superstar.parameters import (
     Reporting,
     SurrogateGeneration,
 )
-from superstar.pipelines.reporting import clusters, examples, figures, inaction, report, tables
+from superstar.pipelines.reporting import (
+    clusters,
+    examples,
+    figures,
+    inaction,
+    reference,
+    report,
+    tables,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -91,6 +99,23 @@ def make_tables(
     )
 
 
+def compare_with_reference(
+    main: pd.DataFrame,
+    operability: pd.DataFrame,
+    accuracies: pd.DataFrame,
+    inoperable: pd.DataFrame,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Accuracies and % inoperable beside those of others; empty where there are none."""
+    beside = pd.DataFrame(columns=reference.COLUMNS)
+    if len(accuracies):
+        beside = reference.beside_reference(main, reference.read_reference(accuracies))
+    abstained = pd.DataFrame(columns=reference.INOPERABLE_COLUMNS)
+    if len(inoperable):
+        read = reference.read_inoperable(inoperable)
+        abstained = reference.inoperable_beside(operability, read)
+    return beside, abstained
+
+
 def write_report(
     benchmark: str,
     distance: dict[str, Any],
@@ -106,6 +131,9 @@ def write_report(
     wanted: pd.DataFrame,
     alike: pd.DataFrame,
     severities: pd.DataFrame,
+    beside: pd.DataFrame,
+    abstained: pd.DataFrame,
+    parameters: dict[str, Any],
     *metrics: dict[str, float | None],
 ) -> str:
     """The results of the run on one page."""
@@ -133,6 +161,9 @@ def write_report(
         wanted,
         alike,
         severities,
+        beside,
+        abstained,
+        Reporting.model_validate(parameters).highlighted,
         numbers,
     )
 

@@ -40,6 +40,12 @@ def create_pipeline() -> Pipeline:
                 name="make_tables",
             ),
             node(
+                nodes.compare_with_reference,
+                ["main_table", "operability_table", "reference_table", "reference_inoperable"],
+                ["reference_comparison", "inoperable_comparison"],
+                name="compare_with_reference",
+            ),
+            node(
                 nodes.sample_clusters,
                 [
                     "surrogate_states",
@@ -69,6 +75,9 @@ def create_pipeline() -> Pipeline:
                     "inaction_table",
                     "cluster_table",
                     "severity_table",
+                    "reference_comparison",
+                    "inoperable_comparison",
+                    "params:reporting",
                     "evaluation_metrics",
                     "denoiser_metrics",
                     "operability_metrics",

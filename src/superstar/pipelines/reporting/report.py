@@ -1,9 +1,10 @@
 """The results of a run as one Markdown page."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from superstar.pipelines.reporting.reference import mean_shares
 from superstar.pipelines.reporting.tables import to_markdown
 
 NUMBERS = {
@@ -36,6 +37,9 @@ def compose(
     wanted: pd.DataFrame,
     alike: pd.DataFrame,
     severities: pd.DataFrame,
+    beside: pd.DataFrame,
+    abstained: pd.DataFrame,
+    highlighted: Sequence[str],
     metrics: Mapping[str, float | None],
 ) -> str:
     """The page: what was recovered, what was done, where it abstained, and what it rests on.
@@ -55,6 +59,9 @@ def compose(
         wanted: what the policy wanted, and what became of it.
         alike: clusters of the states of single images.
         severities: strengths of the surrogates.
+        beside: our accuracies beside others'; may be empty.
+        abstained: % inoperable beside others'; may be empty.
+        highlighted: shifts over which means stand beside others'.
         metrics: numbers of the run.
     """
     design = severities.pivot(index="surrogate", columns="severity", values="strength")
@@ -72,6 +79,7 @@ def compose(
         "Over all shifts, clean images apart:",
         _markdown(_overall(overall)),
         *_transfer(transfer),
+        *_beside(beside, highlighted),
         "## Δ by severity",
         _markdown(by_severity.drop(columns="controller").round(2)),
         "## What it did",
@@ -81,6 +89,7 @@ def compose(
         "Single images that the operability tree calls inoperable (surrogates: held out), in %; "
         "abstained: severities and trials in which it calls the whole batch so, in %.",
         _markdown(_inoperable(operability)),
+        *_abstained(abstained),
         "The tree learned from the surrogates' labels: operable where the line of distance on "
         "accuracy (a share of images) falls and fits.",
         _markdown(labels.round(2)),
@@ -119,6 +128,53 @@ def _transfer(table: pd.DataFrame) -> list[str]:
             to_markdown(own),
         ]
     return parts
+
+
+def _beside(table: pd.DataFrame, highlighted: Sequence[str]) -> list[str]:
+    if table.empty:
+        return []
+    parts = [
+        "## Beside the reference",
+        "Accuracies (%) and Δ of this run and of the reference table, and the share (%) of the "
+        "accuracy lost to the shift that came back.",
+    ]
+    for classifier, own in table.groupby("classifier", sort=False):
+        parts += [f"### {classifier}", _markdown(_reference_rows(own))]
+    there = [shift for shift in highlighted if shift in set(table["shift"])]
+    if there:
+        means = mean_shares(table, there).round(2)
+        parts += [f"Means over {', '.join(map(_words, there))}:", _markdown(means)]
+    return parts
+
+
+def _reference_rows(own: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "shift": own["shift"].map(_words),
+            "S": own["shifted"].map("{:.2f}".format),
+            "R": own["recovered"].map("{:.2f}".format),
+            "Δ": own["delta"].map("{:+.2f}".format),
+            "interval": [
+                f"[{low:+.2f}, {high:+.2f}]" if low < high else ""
+                for low, high in zip(own["delta_low"], own["delta_high"], strict=True)
+            ],
+            "share": own["share"].map("{:.1f}".format),
+            "reference S": own["reference_shifted"].map("{:.2f}".format),
+            "reference R": own["reference_recovered"].map("{:.2f}".format),
+            "reference Δ": own["reference_delta"].map("{:+.2f}".format),
+            "reference share": own["reference_share"].map("{:.1f}".format),
+        }
+    ).replace("nan", "")
+
+
+def _abstained(table: pd.DataFrame) -> list[str]:
+    if table.empty:
+        return []
+    return ["% inoperable beside the reference:", _markdown(table.round(2))]
+
+
+def _words(name: object) -> str:
+    return str(name).replace("_", " ")
 
 
 def _inoperable(table: pd.DataFrame) -> pd.DataFrame:
