@@ -313,6 +313,7 @@ class Evaluation(Section):
     severities: Severities
     trials: Count
     batch_size: Annotated[int, Field(ge=2)]
+    precision: Literal["float32", "bfloat16"]
 
 
 class Reporting(Section):

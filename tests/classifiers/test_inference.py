@@ -37,6 +37,21 @@ def test_neither_batch_size_nor_threads_matter(images):
                 assert torch.equal(predict(model, images, batch_size), expected)
 
 
+def test_half_precision_says_the_same_where_classes_are_apart(images):
+    with global_seed(1):
+        model = SmallResNet(7, width=8).eval()
+    with torch.no_grad():
+        logits = model(images)
+        model.head.bias -= logits.mean(0)
+        two = (logits - logits.mean(0)).topk(2).values
+    apart = two[:, 0] - two[:, 1] > 0.05 * two.abs().mean()
+    assert apart.sum() > 15
+    full, half = (predict(model, images, precision=p) for p in ("float32", "bfloat16"))
+    assert torch.equal(full[apart], half[apart])
+    with pytest.raises(InputError, match="precision"):
+        predict(model, images, precision="float16")
+
+
 def test_prediction_leaves_images_and_gradients_alone(images):
     before = images.clone()
     model = SmallResNet(3, width=4).train()

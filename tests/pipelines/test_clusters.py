@@ -98,7 +98,7 @@ def test_the_node_leaves_tables_that_can_be_drawn(surrogates):
         "cluster_samples": 10,
         "most_clusters": 4,
     }
-    evaluation = {"severities": [1, 5], "trials": 1, "batch_size": 5}
+    evaluation = {"severities": [1, 5], "trials": 1, "batch_size": 5, "precision": "float32"}
     benchmark = {"shifts": ["fog", "gaussian_noise"]}
     samples, inertias, table = nodes.sample_clusters(
         surrogates, Sets(), given, benchmark, evaluation, 0

@@ -8,7 +8,15 @@ from superstar.pipelines.evaluation import protocol as subject
 from superstar.pipelines.evaluation.protocol import Cell, Protocol
 from superstar.pipelines.scoring import score_sequences
 
-PROTOCOL = Protocol("paper", trials=3, batch_size=8, network_batch=4, device="cpu", seed=0)
+PROTOCOL = Protocol(
+    "paper",
+    trials=3,
+    batch_size=8,
+    network_batch=4,
+    device="cpu",
+    precision="float32",
+    seed=0,
+)
 
 
 class Bright(nn.Module):
@@ -58,7 +66,7 @@ class Watching:
 
 def draws(images, cell, trials=2, seed=0):
     watching = Watching()
-    given = Protocol("paper", trials, 8, 4, "cpu", seed)
+    given = Protocol("paper", trials, 8, 4, "cpu", "float32", seed)
     for trial in range(trials):
         subject.recover_batch(cell, images, watching, given, trial)
     return watching.seen

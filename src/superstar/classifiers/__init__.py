@@ -1,6 +1,6 @@
 """The classifiers whose accuracy is to be recovered."""
 
-from superstar.classifiers.inference import accuracy, predict
+from superstar.classifiers.inference import Precision, accuracy, predict
 from superstar.classifiers.resnet import SmallResNet
 from superstar.classifiers.training import train_augmix, train_standard
 from superstar.classifiers.weights import load_classifier, save_classifier
@@ -17,6 +17,7 @@ CLASSIFIERS = (
 
 __all__ = [
     "CLASSIFIERS",
+    "Precision",
     "SmallResNet",
     "accuracy",
     "load_classifier",

@@ -1,12 +1,16 @@
 """What a classifier says about a batch, and how often it is right."""
 
+from typing import Literal, get_args
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from superstar.errors import InputError
+from superstar.errors import InputError, unknown_name
 from superstar.images import check_images
+
+Precision = Literal["float32", "bfloat16"]
 
 
 def predict(
@@ -14,22 +18,27 @@ def predict(
     images: Tensor,
     batch_size: int = 256,
     device: str | torch.device = "cpu",
+    precision: Precision = "float32",
 ) -> Tensor:
-    """The class of each image, computed in float32.
+    """The class of each image.
 
     Args:
         classifier: maps images in [0, 1] to logits; put in eval mode and on `device`.
         images: float32 (N, 3, H, W) in [0, 1].
         batch_size: images that go through the network together.
         device: where to compute.
+        precision: in which the network computes. In bfloat16 processors with instructions for it
+            are two to three times as fast; where two classes are nearly equal it may say the other.
 
     Returns:
         int64 (N,), on the processor.
 
     Raises:
-        InputError: not a batch of images, or a batch size below 1.
+        InputError: not a batch of images, a batch size below 1, or an unknown precision.
     """
     check_images(images)
+    if precision not in get_args(Precision):
+        raise unknown_name("precision", precision, get_args(Precision))
     if batch_size < 1:
         raise InputError(f"batch_size must be at least 1, but is {batch_size}")
     classifier.to(device).to(memory_format=torch.channels_last).eval()
@@ -37,7 +46,10 @@ def predict(
     exact = torch.backends.cudnn.flags(
         enabled=True, benchmark=False, deterministic=True, allow_tf32=False
     )
-    with torch.inference_mode(), exact:
+    half = torch.autocast(
+        torch.device(device).type, torch.bfloat16, enabled=precision == "bfloat16"
+    )
+    with torch.inference_mode(), exact, half:
         classes = [
             classifier(part.to(device=device, memory_format=torch.channels_last)).argmax(1).cpu()
             for part in images.split(batch_size)

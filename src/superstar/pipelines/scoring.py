@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from superstar.actions import apply_action
 from superstar.actions.dncnn import DnCNN
-from superstar.classifiers import predict
+from superstar.classifiers import Precision, predict
 from superstar.images import ImageSet
 
 Actions = tuple[str, ...]
@@ -25,6 +25,7 @@ def score_sequences(
     *,
     batch_size: int,
     device: str,
+    precision: Precision = "float32",
 ) -> Hits:
     """For each sequence and classifier, which images of the whole set are classified rightly.
 
@@ -37,6 +38,7 @@ def score_sequences(
         classifiers: by name.
         batch_size: images that go through actions and classifiers together.
         device: where the classifiers compute.
+        precision: in which they compute.
 
     Returns:
         By sequence and classifier, bool (N,).
@@ -49,7 +51,7 @@ def score_sequences(
         for sequence in sequences:
             corrected = apply_sequence(images.batch(part), sequence, denoiser)
             for name, classifier in classifiers.items():
-                said = predict(classifier, corrected, batch_size, device)
+                said = predict(classifier, corrected, batch_size, device, precision)
                 hits[sequence][name].append((said == labels).numpy())
     return {
         sequence: {name: np.concatenate(found) for name, found in by_classifier.items()}

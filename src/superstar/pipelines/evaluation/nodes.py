@@ -37,7 +37,13 @@ def evaluate(
     given, run = Evaluation.model_validate(parameters), Execution.model_validate(execution)
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
     protocol = Protocol(
-        CONTROLLER, given.trials, given.batch_size, run.batch_size, run.device, seed
+        controller=CONTROLLER,
+        trials=given.trials,
+        batch_size=given.batch_size,
+        network_batch=run.batch_size,
+        device=run.device,
+        precision=given.precision,
+        seed=seed,
     )
     classifiers = {"standard": standard, **robust}
     cells = [Cell("none", None), *(Cell(s, level) for s in shifts for level in given.severities)]

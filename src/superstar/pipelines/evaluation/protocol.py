@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from superstar.classifiers import Precision
 from superstar.control import Supervisor
 from superstar.control.algorithm import Step
 from superstar.control.operability import percent_inoperable
@@ -45,6 +46,7 @@ class Protocol:
         batch_size: images that the supervisor sees, or all if there are fewer.
         network_batch: images that go through actions and networks together.
         device: where the networks run.
+        precision: in which the classifiers compute.
         seed: of the draws; each cell and trial has a stream of its own.
     """
 
@@ -53,6 +55,7 @@ class Protocol:
     batch_size: int
     network_batch: int
     device: str
+    precision: Precision
     seed: int
 
 
@@ -114,6 +117,7 @@ def evaluate_cell(
         classifiers,
         batch_size=protocol.network_batch,
         device=protocol.device,
+        precision=protocol.precision,
     )
     names = {"controller": protocol.controller, **cell.keys}
     transfer_names = {name: {"policy": name, **names} for name in elsewhere}
