@@ -6,6 +6,7 @@ The one currency of the package is a `torch.Tensor` of float32, shape (N, 3, H, 
 
 import zlib
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 import torch
@@ -120,7 +121,12 @@ def stream(seed: int, *keys: str | int) -> np.random.Generator:
 
     Streams of different keys are independent, so a part of a set can be made alone and comes
     out as it does within the whole.
+
+    Raises:
+        InputError: a seed that is not a whole number of at least 0.
     """
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"a seed must be a whole number of at least 0, not {seed!r}")
     words = [zlib.crc32(key.encode()) if isinstance(key, str) else int(key) for key in keys]
     # The number of keys comes first, since trailing zeros do not count in a seed sequence.
     return np.random.default_rng([len(words), int(seed), *words])

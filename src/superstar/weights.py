@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import nn
+from torch import Tensor, nn
 
 from superstar.errors import InputError
 
@@ -30,6 +30,19 @@ def save_weights(
     weights = {name: tensor.cpu().contiguous() for name, tensor in network.state_dict().items()}
     header = {"format": f"superstar-{kind}", "spec": json.dumps(dict(spec))}
     Path(path).write_bytes(_in_order(save(weights, metadata=header)))
+
+
+def save_tensors(
+    tensors: Mapping[str, Tensor],
+    path: str | PathLike[str],
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write tensors as safetensors, readable by whoever may read the folder's other files.
+
+    (The library's own `save_file` leaves a file that its owner alone can read.)
+    """
+    whole = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
+    Path(path).write_bytes(save(whole, metadata=None if metadata is None else dict(metadata)))
 
 
 def _in_order(content: bytes) -> bytes:
@@ -76,8 +89,17 @@ def load_weights(
     try:
         spec = json.loads(header["spec"])
         network = build(spec)
+        _check_types(weights, network)
         network.load_state_dict(weights, assign=True)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        summary = str(error).splitlines()[0]
+        # PyTorch says in its first line that something is wrong, and only then what.
+        lines = [line.strip() for line in str(error).splitlines()]
+        summary = (lines[1:] or lines or [type(error).__name__])[0]
         raise InputError(f"{path} does not hold the {kind} it announces ({summary})") from error
     return network.eval().requires_grad_(False), spec
+
+
+def _check_types(weights: Mapping[str, Tensor], network: nn.Module) -> None:
+    for name, own in network.state_dict().items():
+        if name in weights and weights[name].dtype != own.dtype:
+            raise TypeError(f"{name} is {weights[name].dtype}, not {own.dtype}")

@@ -61,7 +61,7 @@ def test_an_interrupted_save_leaves_the_former_state(
         Path(path).write_bytes(b"half")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "save_file", half)
+    monkeypatch.setattr(module, "save_tensors", half)
     with pytest.raises(KeyboardInterrupt):
         checkpoint.save(SETTINGS, state(0.2))
     assert checkpoint.load(SETTINGS).values == state().values

@@ -4,6 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
+import skops.io
 import torch
 from control_toys import noisy, photographs
 from numpy.testing import assert_allclose
@@ -11,11 +12,11 @@ from safetensors.torch import save_file
 from sklearn.tree import DecisionTreeClassifier
 
 from superstar.actions import ACTIONS
-from superstar.actions.dncnn import DnCNN
+from superstar.actions.dncnn import DnCNN, save_denoiser
 from superstar.control import Supervisor
 from superstar.control.algorithm import Brakes, select_transforms
 from superstar.control.networks import Actor, sampled, save_actor
-from superstar.control.supervisor import FILES
+from superstar.control.supervisor import FILES, POINTS, TREE
 from superstar.errors import InputError
 from superstar.images import stream
 from superstar.measures import Distance, Projection
@@ -161,6 +162,30 @@ def test_other_peoples_folders_are_not_replaced(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
+def test_folders_within_a_supervisor_are_not_its_own(tmp_path):
+    notes = tmp_path / "actor.safetensors" / "notes.txt"
+    notes.parent.mkdir()
+    notes.write_text("mine")
+    with pytest.raises(InputError, match=r"actor\.safetensors"):
+        supervisor().save(tmp_path)
+    with pytest.raises(InputError, match=r"notes\.txt is a file"):
+        supervisor().save(notes / "below")
+    assert notes.read_text() == "mine"
+
+
+def test_a_link_is_followed(tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    link.symlink_to(target)
+    supervisor().save(link)
+    supervisor(beta=0.9).save(link)
+    assert link.is_symlink()
+    assert Supervisor.load(target).beta == 0.9
+
+
+def test_whoever_may_read_one_file_may_read_all(saved):
+    assert len({(saved / name).stat().st_mode for name in FILES}) == 1
+
+
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory):
     path = tmp_path_factory.mktemp("supervisor") / "whole"
@@ -195,6 +220,22 @@ def test_parts_of_another_supervisor_are_refused(tmp_path, saved):
         Supervisor.load(broken)
     save_file({"points": torch.zeros(9, 39)}, broken / "validation_points.safetensors")
     with pytest.raises(InputError, match=r"validation_points\.safetensors.*another"):
+        Supervisor.load(broken)
+
+
+def test_networks_and_points_of_other_types_are_refused(tmp_path, saved):
+    broken = tmp_path / "broken"
+    shutil.copytree(saved, broken)
+    save_denoiser(DnCNN(depth=3, width=4).half(), broken / "denoiser.safetensors")
+    with pytest.raises(InputError, match=r"denoiser.*is torch\.float16, not torch\.float32"):
+        Supervisor.load(broken)
+    shutil.copy(saved / "denoiser.safetensors", broken)
+    save_file({"points": torch.zeros(9, 40, dtype=torch.int16)}, broken / POINTS)
+    with pytest.raises(InputError, match="must be float32 or float64"):
+        Supervisor.load(broken)
+    shutil.copy(saved / POINTS, broken)
+    skops.io.dump(DecisionTreeClassifier(), broken / TREE)
+    with pytest.raises(InputError, match=r"tree\.skops is not an operability tree"):
         Supervisor.load(broken)
 
 
@@ -236,6 +277,9 @@ def test_images_of_another_size_are_refused():
         ours.recover(photographs(2, 32, 24))
     with pytest.raises(InputError, match="float32"):
         ours.recover(shifted().double())
+    for seed in (-1, 1.5, None, True):
+        with pytest.raises(InputError, match="a seed must be a whole number"):
+            ours.recover(shifted(), seed=seed)
 
 
 @pytest.mark.parametrize(
@@ -245,6 +289,11 @@ def test_images_of_another_size_are_refused():
         ({"distance": "aline_d"}, "asks classifiers"),
         ({"distance": "waserstein"}, "did you mean 'wasserstein'"),
         ({"horizon": 0}, "horizon"),
+        ({"horizon": 2.5}, "horizon"),
+        ({"horizon": float("nan")}, "horizon"),
+        ({"alpha": None}, "alpha must be a number"),
+        ({"beta": "0.9"}, "beta must be a number"),
+        ({"tree": None}, "must be a decision tree"),
         ({"actions": ("nop", "bilateral")}, "8 actions"),
         ({"denoiser": None}, "denoiser"),
         ({"validation_points": torch.zeros(40)}, "validation points"),

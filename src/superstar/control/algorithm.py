@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
+from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -68,8 +69,10 @@ class Brakes:
             raise InputError(f"alpha must lie in (0, 1], not {self.alpha}")
         if self.beta is not None and not 0 < self.beta < inf:
             raise InputError(f"beta must be a number above 0, not {self.beta}")
-        if self.horizon < 1:
-            raise InputError(f"the horizon must be at least 1, not {self.horizon}")
+        if not isinstance(self.horizon, Integral) or self.horizon < 1:
+            raise InputError(
+                f"the horizon must be a whole number of at least 1, not {self.horizon}"
+            )
 
     def operable(self, state: NDArray[np.float32]) -> bool:
         """Whether the tree, if there is one, lets the policy act on images of this state."""

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
+
+from superstar.weights import save_tensors
 
 FORMAT = "superstar-checkpoint"
 
@@ -53,11 +54,7 @@ class Checkpoint:
         beside = self._beside
         beside.parent.mkdir(parents=True, exist_ok=True)
         header = self._identity(settings) | {"values": json.dumps(state.values)}
-        save_file(
-            {name: tensor.contiguous() for name, tensor in state.tensors.items()},
-            beside,
-            metadata=header,
-        )
+        save_tensors(state.tensors, beside, header)
         os.replace(beside, self.path)
 
     def load(self, settings: Mapping[str, Any]) -> TrainingState | None:

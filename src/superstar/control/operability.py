@@ -210,6 +210,8 @@ def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:
     if (
         not isinstance(tree, DecisionTreeClassifier)
         or getattr(tree, "n_features_in_", None) != len(FEATURES)
+        or not hasattr(tree, "tree_")
+        or tree.n_outputs_ != 1
         or not np.isin(tree.classes_, (0, 1)).all()
     ):
         raise InputError(f"{path} is not an operability tree on {', '.join(FEATURES)}")

@@ -3,6 +3,7 @@
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
@@ -10,7 +11,7 @@ from typing import Any, Literal
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
@@ -22,6 +23,7 @@ from superstar.control.transitions import check_actions
 from superstar.errors import InputError
 from superstar.images import SMALLEST_SIDE, check_images, stream
 from superstar.measures import Distance, Projection
+from superstar.weights import save_tensors
 
 SPEC = "supervisor.json"
 ACTOR = "actor.safetensors"
@@ -111,6 +113,11 @@ class Supervisor:
         self.actions = tuple(self.actions)
         self.image_size = (int(self.image_size[0]), int(self.image_size[1]))
         check_actions(self.actions, self.denoiser)
+        for name, value in (("alpha", self.alpha), ("beta", self.beta)):
+            if isinstance(value, bool) or not isinstance(value, Real):
+                raise InputError(f"{name} must be a number in (0, 1], not {value!r}")
+        if not isinstance(self.tree, DecisionTreeClassifier):
+            raise InputError(f"the operability tree must be a decision tree, not {self.tree!r}")
         if not 0 < self.beta <= 1:
             raise InputError(f"beta must lie in (0, 1], not {self.beta}")
         _ = self.brakes
@@ -149,7 +156,7 @@ class Supervisor:
             The corrected images and the decisions that led to them.
 
         Raises:
-            InputError: not a batch of images, or images of another size.
+            InputError: not a batch of images, images of another size, or a bad seed.
         """
         check_images(images)
         if tuple(images.shape[2:]) != self.image_size:
@@ -187,11 +194,16 @@ class Supervisor:
         Raises:
             InputError: `path` is a file, or a folder with something else in it.
         """
-        path = Path(path)
-        if path.exists() and not path.is_dir():
-            raise InputError(f"{path} is a file: a supervisor is a folder")
+        path = Path(path).resolve()
+        for place in (path, *path.parents):
+            if place.exists() and not place.is_dir():
+                raise InputError(f"{place} is a file: a supervisor is a folder")
         if path.is_dir():
-            foreign = sorted(entry.name for entry in path.iterdir() if entry.name not in FILES)
+            foreign = sorted(
+                entry.name
+                for entry in path.iterdir()
+                if entry.name not in FILES or not entry.is_file()
+            )
             if foreign:
                 raise InputError(
                     f"{path} holds {foreign[0]!r}, which is no part of a supervisor: "
@@ -219,8 +231,7 @@ class Supervisor:
         save_tree(self.tree, folder / TREE)
         if self.denoiser is not None:
             save_denoiser(self.denoiser, folder / DENOISER)
-        points = self.validation_points.detach().cpu().contiguous()
-        save_file({POINTS_KEY: points}, folder / POINTS)
+        save_tensors({POINTS_KEY: self.validation_points}, folder / POINTS)
         spec = _Spec(
             benchmark=self.benchmark,
             image_size=self.image_size,
@@ -294,6 +305,8 @@ def _load_spec(path: Path) -> _Spec:
 
 
 def _check_points(points: Tensor, projection: Projection) -> None:
+    if points.dtype not in (torch.float32, torch.float64):
+        raise InputError(f"validation points must be float32 or float64, not {points.dtype}")
     if points.ndim != 2 or len(points) == 0 or points.shape[1] != projection.m:
         raise InputError(
             f"validation points must have shape (n, {projection.m}), as their projection makes "

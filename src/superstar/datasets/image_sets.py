@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from kedro_datasets.partitions import PartitionedDataset as _PartitionedDataset
 from safetensors import SafetensorError
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file, save
 
 from superstar.datasets.whole import FileDataset, Whole, require_file
 from superstar.errors import InputError
@@ -21,7 +21,9 @@ class ImageSetDataset(FileDataset):
 
     def _write(self, data: ImageSet) -> None:
         arrays = {"images": data.images, "labels": data.labels}
-        save_file({k: np.ascontiguousarray(v) for k, v in arrays.items()}, self._filepath)
+        whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        # Not by the library's save_file, which leaves a file that its owner alone can read.
+        self._filepath.write_bytes(save(whole))
 
     def load(self) -> ImageSet:
         """Read the set.

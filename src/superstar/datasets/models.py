@@ -201,9 +201,9 @@ class PointsDataset(FileDataset):
     """Projected images: one float32 tensor (n, m), `points`, in safetensors."""
 
     def _write(self, data: Tensor) -> None:
-        from safetensors.torch import save_file
+        from superstar.weights import save_tensors
 
-        save_file({"points": data.contiguous()}, self._filepath)
+        save_tensors({"points": data}, self._filepath)
 
     def load(self) -> Tensor:
         """The points.
