@@ -300,6 +300,9 @@ def test_the_regulariser_is_a_choice(world: World, regulariser):
         ({"actions": ("nop", "nop")}, "twice"),
         ({"actions": ("nop", "dncnn")}, "denoiser"),
         ({"batches": ()}, "at least one batch"),
+        ({"horizon": 2.5}, "horizon"),
+        ({"horizon": float("nan")}, "horizon"),
+        ({"memory_limit": float("nan")}, "memory limit"),
     ],
 )
 def test_bad_arguments_are_refused(changes, message: str):
@@ -315,9 +318,37 @@ def test_bad_calls_are_refused(world: World):
         env.reset(options={"batch": 1})
     with pytest.raises(InputError, match="option"):
         env.reset(options={"bacth": 0})
+    with pytest.raises(InputError, match="options of reset"):
+        env.reset(options="batch")
     env.reset()
-    with pytest.raises(InputError, match="no action 5"):
-        env.step(5)
+    for action in (5, -1, 1.0, None, np.array([1])):
+        with pytest.raises(InputError, match="no action"):
+            env.step(action)
+
+
+def test_actions_as_others_give_them_are_taken(world: World):
+    # Stable-baselines3 predicts arrays without dimensions.
+    played = []
+    for action in (BAYES, np.int64(BAYES), np.array(BAYES)):
+        env = toy_env()
+        env.reset(options={"batch": 0})
+        played.append(env.step(action)[4])
+    assert played[0] == played[1] == played[2]
+
+
+def test_a_view_draws_for_itself(world: World):
+    base = toy_env()
+    base.reset(seed=3)
+    base.action_space.seed(3)
+    view = base.view()
+    assert view.np_random_seed != 3
+    alone = toy_env()
+    alone.action_space.seed(3)
+    view.action_space.seed(9)
+    view.action_space.sample()
+    assert [base.action_space.sample() for _ in range(9)] == [
+        alone.action_space.sample() for _ in range(9)
+    ]
 
 
 def test_views_with_other_settings_are_as_environments_of_their_own(world: World):

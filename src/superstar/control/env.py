@@ -1,6 +1,6 @@
 """Distribution-shift recovery as a Markov decision process (paper, section 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from math import inf
 from numbers import Integral
@@ -154,20 +154,22 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             self.ssim_weight if ssim_weight is None else ssim_weight,
             self.ssim_threshold if ssim_threshold is None else ssim_threshold,
         )
-        view.steps, view._running, view._np_random = 0, False, None
+        view.steps, view._running = 0, False
+        view._np_random, view._np_random_seed = None, None
+        view.action_space = spaces.Discrete(len(self.actions))
         return view
 
     def _set(self, horizon: int, alpha: float, ssim_weight: float, ssim_threshold: float) -> None:
         """Take what ends an episode and what its rewards are, if it is in range."""
-        if horizon < 1:
-            raise InputError(f"the horizon must be at least 1, not {horizon}")
+        if isinstance(horizon, float) or horizon < 1:
+            raise InputError(f"the horizon must be a whole number from 1 on, not {horizon}")
         if not 0 < alpha <= 1:
             raise InputError(f"alpha must lie in (0, 1], not {alpha}")
         if not 0 <= ssim_weight < inf:
             raise InputError(f"the weight of SSIM must be at least 0, not {ssim_weight}")
         if not 0 <= ssim_threshold <= 1:
             raise InputError(f"the threshold of SSIM must lie in [0, 1], not {ssim_threshold}")
-        self.horizon = horizon
+        self.horizon = int(horizon)
         self.alpha = alpha
         self.ssim_weight = ssim_weight
         self.ssim_threshold = ssim_threshold
@@ -189,6 +191,10 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         self._running = False
         super().reset(seed=seed)
+        if not isinstance(options, Mapping | None):
+            raise InputError(
+                f"options of reset are a mapping such as {{'batch': 0}}, not {options!r}"
+            )
         wanted = dict(options or {})
         if "batch" in wanted:
             batch = wanted.pop("batch")
@@ -220,12 +226,13 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         if not self._running:
             raise ResetNeeded("call reset() first: no episode is running")
-        if not isinstance(action, Integral) or not 0 <= action < len(self.actions):
+        if not self.action_space.contains(action):
             raise InputError(f"there is no action {action}: there are {len(self.actions)}")
+        chosen = int(action)
         self.steps += 1
         self._taken += 1
-        if self.actions[action] != "nop":
-            self._prefix = (*self._prefix, int(action))
+        if self.actions[chosen] != "nop":
+            self._prefix = (*self._prefix, chosen)
         outcome = self._outcome(self._prefix)
         terminated = self._ends(outcome)
         truncated = self._taken >= self.horizon

@@ -106,7 +106,7 @@ class Transitions:
     ) -> None:
         if len(batches) == 0:
             raise InputError("at least one batch of images is needed")
-        if memory_limit < 0:
+        if not memory_limit >= 0:
             raise InputError(f"the memory limit must be at least 0 bytes, not {memory_limit}")
         check_actions(actions, denoiser)
         self.actions = tuple(actions)
