@@ -125,8 +125,17 @@ def stream(seed: int, *keys: str | int) -> np.random.Generator:
     Raises:
         InputError: a seed that is not a whole number of at least 0.
     """
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise InputError(f"a seed must be a whole number of at least 0, not {seed!r}")
+    check_seed(seed)
     words = [zlib.crc32(key.encode()) if isinstance(key, str) else int(key) for key in keys]
     # The number of keys comes first, since trailing zeros do not count in a seed sequence.
     return np.random.default_rng([len(words), int(seed), *words])
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what is no seed.
+
+    Raises:
+        InputError: it is not a whole number of at least 0.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
+        raise InputError(f"a seed must be a whole number of at least 0, not {seed!r}")

@@ -1,3 +1,4 @@
+import json
 import logging
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import torch
 from control_toys import Signpost, World, hundredfold, level
 from gymnasium import spaces
 from numpy.testing import assert_allclose
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from superstar.control import ShiftEnv
@@ -223,6 +225,31 @@ def test_a_checkpoint_of_other_arguments_is_replaced(tmp_path: Path, change):
     assert same(plain.actor, other.actor)
     pd.testing.assert_frame_equal(plain.curves, other.curves, check_exact=True)
     assert checkpoint.path.read_bytes() != before
+
+
+def test_a_checkpoint_of_another_version_is_replaced(tmp_path: Path, caplog):
+    given = {"episodes": 8, "progress": False}
+    plain = train_actor_critic(Signpost(), **given)
+    checkpoint = Checkpoint(tmp_path / "policy.safetensors")
+    train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
+    with safe_open(checkpoint.path, framework="pt") as file:
+        header = file.metadata()
+    tensors = load_file(checkpoint.path)
+    values = json.loads(header["values"])
+    del values["known"]
+    for damaged in (
+        (tensors, header | {"values": json.dumps(values)}),
+        ({f"x{name}": tensor for name, tensor in tensors.items()}, header),
+    ):
+        save_file(*damaged[:1], checkpoint.path, metadata=damaged[1])
+        other = train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
+        assert same(plain.actor, other.actor)
+        assert "another version" in caplog.text
+        caplog.clear()
+    checkpoint.remove()
+    checkpoint.path.mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
 
 
 def test_exploration_stops_at_its_floor():

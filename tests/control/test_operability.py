@@ -167,13 +167,25 @@ def test_bad_training_data_are_refused():
         ((states * np.nan, labels, groups), "NaN"),
         ((states, labels[:-1], groups), "as many"),
         ((states, groups, groups), "labels"),
+        ((states, labels * 0.7, groups), "labels"),
+        ((states, np.where(labels, "yes", "no"), groups), "labels"),
         ((states, labels, np.zeros_like(groups)), "two images"),
     ]:
         with pytest.raises(InputError, match=message):
             fit_tree(*arguments)
-    for changes, message in [({"holdout": 1.0}, "held out"), ({"depths": ()}, "depths")]:
+    for changes, message in [
+        ({"holdout": 1.0}, "held out"),
+        ({"holdout": 0.999}, "leave some of the 10 images"),
+        ({"depths": ()}, "depths"),
+        ({"seed": -1}, "seed"),
+    ]:
         with pytest.raises(InputError, match=message):
             fit_tree(states, labels, groups, **changes)
+    tree = fit_tree(states, labels, groups, depths=(3, 3, 4))
+    assert tree.sweep["depth"].tolist() == [3, 4]
+    for wrong in (labels[:-1], labels * np.nan):
+        with pytest.raises(InputError, match="labels"):
+            auroc(tree.tree, states, wrong)
 
 
 def test_a_tree_survives_the_disk(tmp_path):

@@ -34,7 +34,7 @@ from superstar.control.rollouts import (
     rollouts,
 )
 from superstar.errors import InputError
-from superstar.images import stream
+from superstar.images import check_seed, stream
 from superstar.training import global_seed
 
 REWARD_WINDOW = 200
@@ -136,8 +136,12 @@ def train_actor_critic(
     learner = _Learner(env, names, learning_rate, seed)
     saved = None if checkpoint is None else checkpoint.load(settings)
     if saved is not None:
-        learner.restore(saved)
-        logger.info("policy training goes on from episode %d", learner.episode)
+        try:
+            learner.restore(saved)
+            logger.info("policy training goes on from episode %d", learner.episode)
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            logger.warning("%s is of another version and will be replaced (%r)", checkpoint, error)
+            learner = _Learner(env, names, learning_rate, seed)
 
     policy = sampled(learner.actor)
     for episode in _track(range(learner.episode, episodes), progress):
@@ -181,6 +185,7 @@ class _Learner:
     def __init__(
         self, env: gymnasium.Env, names: Sequence[str], learning_rate: float, seed: int
     ) -> None:
+        check_seed(seed)
         with global_seed(seed):
             self.actor, self.critic = Actor(len(names)), Critic()
         self.actor_optimizer = torch.optim.Adam(self.actor.parameters(), lr=learning_rate)

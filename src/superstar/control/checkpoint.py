@@ -11,6 +11,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
+from superstar.errors import InputError
 from superstar.weights import save_tensors
 
 FORMAT = "superstar-checkpoint"
@@ -61,7 +62,12 @@ class Checkpoint:
         """The state saved by a training from the same data with equal settings, if any.
 
         A file that cannot be read counts as none, with a warning.
+
+        Raises:
+            InputError: there is a folder in the file's place.
         """
+        if self.path.is_dir():
+            raise InputError(f"{self.path} is a folder: a checkpoint is a file")
         if not self.path.is_file():
             return None
         try:

@@ -7,6 +7,7 @@ images whose accuracy nobody knows.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 from os import PathLike
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from sklearn.model_selection import GroupShuffleSplit
 from sklearn.tree import DecisionTreeClassifier
 
 from superstar.errors import InputError
+from superstar.images import check_seed
 from superstar.measures import FEATURES
 
 TRUSTED_TYPES = ["sklearn.tree._tree.Tree"]
@@ -120,19 +122,22 @@ def fit_tree(
         InputError: shapes that do not match, values not finite, fewer than two images, no depth.
     """
     features = check_states(states)
-    wanted = np.asarray(labels).astype(np.int64)
+    check_seed(seed)
+    wanted = _zero_or_one(labels)
     owners = np.asarray(groups)
     if wanted.shape != (len(features),) or owners.shape != (len(features),):
         raise InputError(
             f"{len(features)} states need as many labels and image ids, "
             f"not {wanted.shape} and {owners.shape}"
         )
-    if not np.isin(wanted, (0, 1)).all():
-        raise InputError("labels must be operable (1, True) or not (0, False)")
-    if len(np.unique(owners)) < 2:
+    images = len(np.unique(owners))
+    if images < 2:
         raise InputError("the tree needs at least two images: one to learn from, one held out")
-    if not 0 < holdout < 1:
-        raise InputError(f"the share held out must lie in (0, 1), not {holdout}")
+    if not 0 < holdout < 1 or ceil(holdout * images) >= images:
+        raise InputError(
+            f"the share held out must lie in (0, 1) and leave some of the {images} images to "
+            f"learn from, not {holdout}"
+        )
     if len(depths) == 0 or min(depths) < 1:
         raise InputError(f"depths to try must be at least 1, not {list(depths)}")
 
@@ -140,7 +145,7 @@ def fit_tree(
     train, test = next(splitter.split(features, wanted, owners))
     trees = {}
     rows = []
-    for depth in sorted(depths):
+    for depth in sorted(set(depths)):
         tree = DecisionTreeClassifier(criterion="gini", max_depth=depth, random_state=seed)
         trees[depth] = tree.fit(features[train], wanted[train])
         rows.append(
@@ -165,13 +170,17 @@ def auroc(tree: DecisionTreeClassifier, states: ArrayLike, labels: ArrayLike) ->
         tree: the operability tree.
         states: (n, 3).
         labels: (n,), operable or not.
+
+    Raises:
+        InputError: states as `check_states` refuses them, or labels that do not go with them.
     """
-    wanted = np.asarray(labels).astype(np.int64)
+    wanted, features = _zero_or_one(labels), check_states(states)
+    if wanted.shape != (len(features),):
+        raise InputError(f"{len(features)} states need as many labels, not {wanted.shape}")
     if len(np.unique(wanted)) < 2:
         return None
     # A tree that saw one class has a single column of probabilities.
     classes = list(tree.classes_)
-    features = check_states(states)
     scores = np.zeros(len(features))
     if 1 in classes:
         scores = tree.predict_proba(features)[:, classes.index(1)]
@@ -216,6 +225,13 @@ def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:
     ):
         raise InputError(f"{path} is not an operability tree on {', '.join(FEATURES)}")
     return tree
+
+
+def _zero_or_one(labels: ArrayLike) -> NDArray[np.int64]:
+    given = np.asarray(labels)
+    if not np.isin(given, (0, 1)).all():
+        raise InputError("labels must be operable (1, True) or not (0, False)")
+    return given.astype(np.int64)
 
 
 def check_states(states: ArrayLike) -> NDArray[np.float32]:
