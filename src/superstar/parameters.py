@@ -83,11 +83,10 @@ class Distance(Section):
 class DataPreparation(Section):
     """Clean sets."""
 
-    source: Literal["photos"]
     size: Annotated[int, Field(ge=16)]
-    train: Count
+    train: Count | None
     validation: Annotated[int, Field(ge=2)]
-    test: Count
+    test: Count | None
 
 
 class SeverityCalibration(Section):

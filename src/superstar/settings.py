@@ -15,6 +15,11 @@ def project_path(relative: str) -> str:
     return str(Path(root) / relative)
 
 
+def from_project(path: str | None) -> str | None:
+    """A path that configuration gives: relative ones start at the project; null stays null."""
+    return None if path is None else project_path(str(Path(path).expanduser()))
+
+
 def given_path(path: str | None) -> str:
     """A path that a user gave: `~` is the home, links are followed, where the command ran counts.
 
@@ -36,6 +41,7 @@ CONFIG_LOADER_ARGS = {
     "merge_strategy": {"parameters": "soft"},
     "custom_resolvers": {
         "project_path": project_path,
+        "from_project": from_project,
         "beside": beside,
         "given_path": given_path,
         "oc.env": oc.env,

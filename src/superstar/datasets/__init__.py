@@ -16,6 +16,7 @@ from superstar.datasets.image_folders import (
     read_wnids,
 )
 from superstar.datasets.image_sets import SEVERITIES, ImageSetDataset, PartitionedImageSets
+from superstar.datasets.labelled_images import LabelledImages, LabelledImagesDataset
 from superstar.datasets.mnist import MnistDataset
 from superstar.datasets.models import (
     ActorDataset,
@@ -63,6 +64,8 @@ __all__ = [
     "ImageFoldersDataset",
     "ImageSetDataset",
     "JSONDataset",
+    "LabelledImages",
+    "LabelledImagesDataset",
     "MetricsDataset",
     "MnistDataset",
     "ParquetDataset",

@@ -1,31 +1,76 @@
 """Clean sets, and the validation set as points."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from torch import Tensor
 
+from superstar.datasets import LabelledImages
+from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.measures import Projection
 from superstar.parameters import DataPreparation, Distance
 from superstar.photos import PHOTO_NAMES, photo_patches
+from superstar.pipelines.data_preparation.splitting import hold_out, spread
 
 
 def prepare_clean_sets(
-    parameters: dict[str, Any], seed: int
+    source: Callable[[], LabelledImages] | None, parameters: dict[str, Any], seed: int
 ) -> tuple[ImageSet, ImageSet, ImageSet, list[str], pd.DataFrame]:
-    """The train, validation and test sets, the classes' names, and a table of what is in them."""
+    """The train, validation and test sets, the classes' names, and a table of what is in them.
+
+    Without a source they are patches of the embedded photographs. With one, validation images are
+    held out of its training images.
+
+    Raises:
+        InputError: too few images, or images of another size.
+    """
     given = DataPreparation.model_validate(parameters)
-    counts = {"train": given.train, "validation": given.validation, "test": given.test}
-    sets = photo_patches(size=given.size, counts=counts, seed=seed)
+    names: Sequence[str] = PHOTO_NAMES
+    if source is None:
+        sets = _photographs(given, seed)
+    else:
+        sets, names = _split(source(), given, seed)
     summary = pd.DataFrame(
-        {"photograph": PHOTO_NAMES}
+        {"class": names}
         | {
-            split: [int((images.labels == label).sum()) for label in range(len(PHOTO_NAMES))]
+            split: np.bincount(images.labels, minlength=len(names))
             for split, images in sets.items()
         }
     )
-    return sets["train"], sets["validation"], sets["test"], list(PHOTO_NAMES), summary
+    return sets["train"], sets["validation"], sets["test"], list(names), summary
+
+
+def _photographs(given: DataPreparation, seed: int) -> Mapping[str, ImageSet]:
+    if given.train is None or given.test is None:
+        raise InputError(
+            "data_preparation.train and test must be numbers: patches of the photographs can be "
+            "cut in any number"
+        )
+    counts = {"train": given.train, "validation": given.validation, "test": given.test}
+    return photo_patches(size=given.size, counts=counts, seed=seed)
+
+
+def _split(
+    images: LabelledImages, given: DataPreparation, seed: int
+) -> tuple[Mapping[str, ImageSet], Sequence[str]]:
+    for split, whole in (("train", images.train), ("test", images.test)):
+        height, width = whole.images.shape[1:3]
+        if (height, width) != (given.size, given.size):
+            raise InputError(
+                f"the {split} images are {height}x{width} pixels, but data_preparation.size is "
+                f"{given.size}"
+            )
+    validation, train = hold_out(images.train.labels, given.validation, given.train, seed)
+    test = spread(images.test.labels, given.test, seed)
+    sets = {
+        "train": images.train.take(train),
+        "validation": images.train.take(validation),
+        "test": images.test.take(test),
+    }
+    return sets, images.class_names
 
 
 def split_validation(validation: ImageSet) -> tuple[ImageSet, ImageSet]:

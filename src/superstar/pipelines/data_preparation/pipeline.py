@@ -11,7 +11,7 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 nodes.prepare_clean_sets,
-                ["params:data_preparation", "params:seed"],
+                ["clean_source", "params:data_preparation", "params:seed"],
                 ["clean_train", "clean_validation", "clean_test", "class_names", "clean_summary"],
                 name="prepare_clean_sets",
             ),

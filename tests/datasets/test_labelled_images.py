@@ -1,0 +1,218 @@
+"""Labelled images in the layouts that people have."""
+
+import hashlib
+import io
+import json
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from PIL import Image
+
+from superstar.datasets import LabelledImagesDataset, labelled_images
+from superstar.errors import InputError
+
+NAMES = ("apple", "bear", "crab")
+COUNTS = {"train": 7, "test": 4}
+
+
+def pixels(split: str) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(len(split))
+    count = COUNTS[split]
+    images = rng.integers(0, 256, (count, 32, 32, 3), dtype=np.uint8)
+    return images, np.arange(count) % 3
+
+
+def encoded(image: np.ndarray, kind: str = "WEBP") -> bytes:
+    file = io.BytesIO()
+    Image.fromarray(image).save(file, kind, lossless=True)
+    return file.getvalue()
+
+
+def write_torchvision(folder, monkeypatch) -> None:
+    """Batches as CIFAR-100's archive holds them: images as rows of planes, keys as strings."""
+    place = folder / "cifar-100-python"
+    place.mkdir(parents=True)
+    contents = {
+        split: {
+            "filenames": [f"{n}.png" for n in range(COUNTS[split])],
+            "batch_label": "batch 1 of 1",
+            "fine_labels": [int(label) for label in pixels(split)[1]],
+            "coarse_labels": [0] * COUNTS[split],
+            "data": pixels(split)[0].transpose(0, 3, 1, 2).reshape(COUNTS[split], -1),
+        }
+        for split in COUNTS
+    } | {"meta": {"fine_label_names": list(NAMES), "coarse_label_names": ["things"]}}
+    sums = {}
+    for name, content in contents.items():
+        data = pickle.dumps(content, protocol=2)
+        (place / name).write_bytes(data)
+        sums[name] = hashlib.md5(data, usedforsecurity=False).hexdigest()
+    monkeypatch.setattr(labelled_images, "MD5", sums)
+
+
+def write_hub(folder, monkeypatch=None, shards: int = 2, metadata: bool = True) -> None:
+    """Tables of the hub: images as encoded bytes, class names in the schema's metadata."""
+    (folder / "data").mkdir(parents=True)
+    names = {"names": list(NAMES), "_type": "ClassLabel"}
+    info = {"info": {"features": {"img": {"_type": "Image"}, "fine_label": names}}}
+    for split in COUNTS:
+        images, labels = pixels(split)
+        for shard, places in enumerate(np.array_split(np.arange(len(images)), shards)):
+            rows = [{"bytes": encoded(images[n]), "path": f"{n}.webp"} for n in places]
+            table = pa.table({"img": rows, "fine_label": pa.array(labels[places], pa.int64())})
+            if metadata:
+                told = {"huggingface": json.dumps(info)}
+                table = table.replace_schema_metadata(told)
+            pq.write_table(table, folder / "data" / f"{split}-{shard:05}-of-{shards:05}.parquet")
+
+
+def write_folders(folder, monkeypatch=None) -> None:
+    for split in COUNTS:
+        for n, (image, label) in enumerate(zip(*pixels(split), strict=True)):
+            path = folder / split / NAMES[label] / f"{n}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(encoded(image, "PNG"))
+
+
+LAYOUTS = {"torchvision": write_torchvision, "hub": write_hub, "folders": write_folders}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_the_same_images(layout, tmp_path, monkeypatch):
+    LAYOUTS[layout](tmp_path / "set", monkeypatch)
+    dataset = LabelledImagesDataset(folder=str(tmp_path / "set"))
+    dataset.check()
+    images = dataset.load()()
+    assert images.class_names == NAMES
+    for split, found in (("train", images.train), ("test", images.test)):
+        expected, labels = pixels(split)
+        # Folders are read class by class.
+        order = np.argsort(labels, kind="stable") if layout == "folders" else np.arange(len(labels))
+        np.testing.assert_array_equal(found.images, expected[order])
+        np.testing.assert_array_equal(found.labels, labels[order])
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_changes_are_noticed(layout, tmp_path, monkeypatch):
+    LAYOUTS[layout](tmp_path, monkeypatch)
+    dataset = LabelledImagesDataset(folder=str(tmp_path))
+    known = dataset.identity()
+    assert dataset.identity() == known
+    file = max(path for path in tmp_path.rglob("*") if path.is_file())
+    file.write_bytes(file.read_bytes()[:-2])
+    assert dataset.identity() != known
+
+
+def test_no_folder_means_no_images():
+    dataset = LabelledImagesDataset(folder=None)
+    dataset.check()
+    assert dataset.load() is None
+    assert dataset.identity() == "none"
+
+
+def test_class_names_may_stand_in_a_file(tmp_path):
+    write_hub(tmp_path, metadata=False)
+    dataset = LabelledImagesDataset(folder=str(tmp_path))
+    with pytest.raises(InputError, match=r"class names are missing.*fine_label_names\.txt"):
+        dataset.load()()
+    (tmp_path / "fine_label_names.txt").write_text("apple\nbear\n")
+    with pytest.raises(InputError, match="labels from 0 to 2, but there are 2 class names"):
+        dataset.load()()
+    (tmp_path / "fine_label_names.txt").write_text("\n".join(NAMES) + "\n")
+    assert dataset.load()().class_names == NAMES
+
+
+def test_files_that_are_not_cifars_are_not_unpickled(tmp_path, monkeypatch):
+    write_torchvision(tmp_path, monkeypatch)
+    batch = tmp_path / "cifar-100-python" / "train"
+    batch.write_bytes(batch.read_bytes()[:-20])
+    with pytest.raises(InputError, match="is not CIFAR-100's, or was cut short"):
+        labelled_images.read_torchvision(tmp_path)
+
+
+class Malicious:
+    def __reduce__(self):
+        return eval, ("1 / 0",)
+
+
+@pytest.mark.parametrize("content", [Malicious(), ["a list"], {"key": Malicious()}])
+def test_pickles_build_nothing_but_plain_data(content, tmp_path):
+    data = pickle.dumps(content, protocol=2)
+    with pytest.raises(InputError, match=r"does not belong there|not a dictionary"):
+        labelled_images.read_plain_pickle(data, tmp_path)
+
+
+def damaged_table(folder) -> None:
+    path = min(folder.glob("data/test*"))
+    path.write_bytes(path.read_bytes()[:100])
+
+
+def damaged_image(folder) -> None:
+    path = min(folder.glob("data/test*"))
+    table = pd.read_parquet(path)
+    table.at[1, "img"] = {"bytes": table.at[1, "img"]["bytes"][:30], "path": None}
+    table.to_parquet(path)
+
+
+def no_labels(folder) -> None:
+    path = min(folder.glob("data/train*"))
+    pd.read_parquet(path).drop(columns="fine_label").to_parquet(path)
+
+
+def no_test(folder) -> None:
+    for path in folder.glob("data/test*"):
+        path.unlink()
+
+
+def checked_and_read(dataset):
+    dataset.check()
+    return dataset.load()()
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (damaged_table, "test-00000.*is no whole parquet table"),
+        (damaged_image, r"test-00000.*row 1 is"),
+        (no_labels, "has no column fine_label or label; there are: img"),
+        (no_test, "holds tables, but none of its test images"),
+    ],
+)
+def test_damaged_tables_are_named(damage, message, tmp_path):
+    write_hub(tmp_path)
+    damage(tmp_path)
+    with pytest.raises(InputError, match=message):
+        checked_and_read(LabelledImagesDataset(folder=str(tmp_path)))
+
+
+def test_folders_must_hold_the_same_classes(tmp_path):
+    write_folders(tmp_path)
+    (tmp_path / "test" / "crab").rename(tmp_path / "test" / "dog")
+    with pytest.raises(InputError, match="'crab' is in one alone"):
+        labelled_images.read_folders(tmp_path)
+
+
+def test_unknown_layouts_are_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("")
+    with pytest.raises(InputError, match="no images in a known layout"):
+        LabelledImagesDataset(folder=str(tmp_path)).check()
+    with pytest.raises(InputError, match="is a file"):
+        LabelledImagesDataset(folder=str(tmp_path / "notes.txt")).check()
+    (tmp_path / "cifar-100-python").mkdir()
+    with pytest.raises(InputError, match="lacks train, test, meta"):
+        LabelledImagesDataset(folder=str(tmp_path)).check()
+
+
+def test_without_network_it_is_said_what_to_put_where(tmp_path, monkeypatch):
+    def fail(*arguments, **options):
+        raise OSError("no route to host")
+
+    monkeypatch.setattr("torchvision.datasets.CIFAR100", fail)
+    dataset = LabelledImagesDataset(folder=str(tmp_path / "absent"))
+    dataset.check()
+    with pytest.raises(InputError, match=r"could not be downloaded: unpack cifar-100-python"):
+        dataset.load()()

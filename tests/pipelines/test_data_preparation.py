@@ -1,0 +1,96 @@
+"""Clean sets out of a data set of one's own."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from superstar.datasets import LabelledImages
+from superstar.errors import InputError
+from superstar.images import ImageSet
+from superstar.pipelines.data_preparation import nodes
+from superstar.pipelines.data_preparation.splitting import hold_out, spread
+
+
+def source(train: int = 60, test: int = 30, classes: int = 3, size: int = 16) -> LabelledImages:
+    """Each image tells its place in its two first values."""
+
+    def images(count: int, mark: int) -> ImageSet:
+        array = np.full((count, size, size, 3), mark, np.uint8)
+        array[:, 0, 0, 0] = np.arange(count)
+        return ImageSet(array, np.arange(count, dtype=np.int64) % classes)
+
+    return LabelledImages(images(train, 0), images(test, 9), tuple("abc"))
+
+
+def prepare(**changes):
+    parameters = {"size": 16, "train": None, "validation": 12, "test": None} | changes
+    return nodes.prepare_clean_sets(lambda: source(), parameters, 0)
+
+
+def places(images: ImageSet) -> list[int]:
+    return images.images[:, 0, 0, 0].tolist()
+
+
+def test_validation_images_are_held_out_of_the_training_images():
+    train, validation, test, names, summary = prepare()
+    assert names == ["a", "b", "c"]
+    assert sorted(places(train) + places(validation)) == list(range(60))
+    assert places(test) == list(range(30))
+    assert (train.images[:, 1, 1] == 0).all()
+    assert (test.images[:, 1, 1] == 9).all()
+    assert summary["validation"].tolist() == [4, 4, 4]
+    assert summary["test"].tolist() == [10, 10, 10]
+    again = prepare()
+    assert places(again[1]) == places(validation)
+
+
+def test_halves_and_beginnings_hold_every_class_as_often():
+    validation = prepare()[1]
+    reference, design = nodes.split_validation(validation)
+    assert not set(places(reference)) & set(places(design))
+    for half in (reference, design):
+        assert np.bincount(half.labels).tolist() == [2, 2, 2]
+        assert np.bincount(half.labels[:3]).tolist() == [1, 1, 1]
+
+
+def test_numbers_that_are_asked_for_are_met_or_refused():
+    train, _, test, _, summary = prepare(train=30, test=9)
+    assert len(train) == 30
+    assert summary["test"].tolist() == [3, 3, 3]
+    assert places(test) == sorted(places(test))
+    with pytest.raises(InputError, match="12 images to hold out and 50 to train on, but there are"):
+        prepare(train=50)
+    with pytest.raises(InputError, match="60 images to hold out and some to train on"):
+        prepare(validation=60)
+    with pytest.raises(InputError, match="asks for 31 images, but there are 30"):
+        prepare(test=31)
+    with pytest.raises(
+        InputError, match=r"train images are 16x16 pixels, but data_preparation\.size"
+    ):
+        prepare(size=32)
+
+
+def test_photographs_need_numbers():
+    parameters = {"size": 64, "train": None, "validation": 10, "test": 10}
+    with pytest.raises(InputError, match="train and test must be numbers"):
+        nodes.prepare_clean_sets(None, parameters, 0)
+
+
+@given(
+    labels=st.lists(st.integers(0, 4), min_size=10, max_size=80),
+    share=st.floats(0.1, 0.8),
+    seed=st.integers(0, 9),
+)
+@settings(max_examples=40, deadline=None)
+def test_each_class_gives_its_share(labels, share, seed):
+    labels = np.array(labels)
+    held = max(1, int(share * len(labels)))
+    out, kept = hold_out(labels, held, None, seed)
+    assert sorted([*out, *kept]) == list(range(len(labels)))
+    counts, drawn = (np.bincount(part, minlength=5) for part in (labels, labels[out]))
+    # Pairs are dealt out, so that a class may be one pair ahead or behind.
+    assert (np.abs(drawn - held / len(labels) * counts) <= 4).all()
+    part = spread(labels, held, seed)
+    assert len(part) == held
+    assert (np.diff(part) > 0).all()
