@@ -14,10 +14,13 @@ from superstar.actions.denoiser_training import psnr_gains, train_denoiser
 from superstar.classifiers import (
     SmallResNet,
     accuracy,
+    initialised,
     load_classifier,
     predict,
     save_classifier,
     train_augmix,
+    train_noisymix,
+    train_puzzlemix,
     train_standard,
 )
 from superstar.control import ShiftEnv, Supervisor
@@ -73,7 +76,11 @@ def denoiser(photos):
 
 @pytest.fixture(scope="module")
 def classifier():
-    return train_standard(tinted(), 3, width=8, **CLASSIFIER, device="cuda")[0]
+    return train_standard(untrained(), tinted(), **CLASSIFIER, device="cuda")[0]
+
+
+def untrained():
+    return initialised(lambda: SmallResNet(3, width=8), seed=0)
 
 
 def tinted(seed=0, count=96):
@@ -257,7 +264,7 @@ def test_accuracy(classifier):
 
 
 def test_classifier_training_repeats(classifier, tmp_path):
-    again, history = train_standard(tinted(), 3, width=8, **CLASSIFIER, device="cuda")
+    again, history = train_standard(untrained(), tinted(), **CLASSIFIER, device="cuda")
     assert next(again.parameters()).is_cuda
     assert history[-1] < history[0]
     assert same_weights(again, classifier)
@@ -267,11 +274,12 @@ def test_classifier_training_repeats(classifier, tmp_path):
     assert same_weights(loaded, again)
 
 
-def test_augmix_training(classifier):
-    tuned, history = train_augmix(classifier, tinted(), **CLASSIFIER, device="cuda")
-    again, _ = train_augmix(classifier, tinted(), **CLASSIFIER, device="cuda")
+@pytest.mark.parametrize("train", [train_augmix, train_noisymix, train_puzzlemix])
+def test_augmented_training(classifier, train):
+    tuned, history = train(classifier, tinted(), **CLASSIFIER, device="cuda")
+    again, _ = train(classifier, tinted(), **CLASSIFIER, device="cuda")
     assert next(tuned.parameters()).is_cuda
-    assert history[0] < math.log(3)
+    assert history[-1] < math.log(3)
     assert same_weights(tuned, again)
 
 

@@ -196,7 +196,7 @@ def test_a_killed_run_resumes_to_the_same_table(project_copy):
 # A process that kills itself right after its second checkpoint: in the middle, every time.
 KILLED_IN_TRAINING = """
 import os, signal
-from superstar.control.checkpoint import Checkpoint
+from superstar.checkpoint import Checkpoint
 
 save = Checkpoint.save
 saved = []
@@ -244,6 +244,30 @@ def test_a_policy_training_killed_half_way_resumes_to_the_same_policy(project_co
     assert outcome.returncode == 0, outcome.stderr
     assert "policy training goes on from episode 6" in outcome.stderr
     assert "calibrate_thresholds" not in outcome.stderr
+    assert [path.read_bytes() for path in paths] == straight
+    assert not checkpoint.exists()
+
+
+def test_a_classifier_training_killed_half_way_resumes_to_the_same_classifier(project_copy):
+    classifier = project_copy.data("06_models/classifiers/standard.safetensors")
+    robust = project_copy.data("06_models/robust_classifiers/augmix.safetensors")
+    curve = project_copy.data("07_model_output/curves/classifier_standard.parquet")
+    paths = [classifier, robust, curve]
+    straight = [path.read_bytes() for path in paths]
+    checkpoint = project_copy.data("06_models/standard_checkpoint.safetensors")
+    classifier.unlink()
+    options = ["--pipelines", "classifier_training", "--only-missing-outputs"]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_IN_TRAINING, "run", "--env", "test", *options],
+        cwd=project_copy.root,
+        env=project_copy.environment,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert checkpoint.is_file()
+    outcome = project_copy.run(*options)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "classifier standard goes on from epoch 3" in outcome.stderr
     assert [path.read_bytes() for path in paths] == straight
     assert not checkpoint.exists()
 

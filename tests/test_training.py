@@ -1,3 +1,4 @@
+import logging
 import math
 
 import numpy as np
@@ -5,6 +6,8 @@ import pytest
 import torch
 from torch import nn
 
+from superstar import training as module
+from superstar.checkpoint import Checkpoint
 from superstar.errors import InputError
 from superstar.training import (
     fit,
@@ -163,6 +166,7 @@ def test_gradients_are_clipped():
         ("warm_up", 1.0),
         ("check_after", 1.5),
         ("threads", 0),
+        ("checkpoint_epochs", 0),
     ],
 )
 def test_settings_out_of_range_are_refused(name, value):
@@ -173,6 +177,134 @@ def test_settings_out_of_range_are_refused(name, value):
 def test_a_single_step_is_enough():
     _, history = regression(epochs=1, batch_size=1000)
     assert len(history) == 1
+
+
+def convolutional():
+    """A model with all that a checkpoint must hold: buffers, kernels, dropout."""
+    with global_seed(0):
+        return nn.Sequential(
+            nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Dropout(0.3), nn.Flatten(),
+            nn.Linear(8 * 36, 1),
+        )  # fmt: skip
+
+
+def train_convolutional(killed_in=None, model=None, **changes):
+    """Tell bright noise images from dark ones; stop in the middle of an epoch, if asked to."""
+    images = torch.rand(64, 3, 8, 8, generator=torch.Generator().manual_seed(1))
+    images[::2] *= 0.7
+    model = model or convolutional()
+    calls = []
+
+    def make_batch(indices, generator):
+        calls.append(indices)
+        if killed_in is not None and len(calls) == 4 * killed_in + 3:
+            raise KeyboardInterrupt
+        noise = 0.1 * torch.randn(len(indices), 3, 8, 8, generator=generator)
+        return images[indices] + noise, (indices % 2).float()
+
+    def loss(network, inputs, targets):
+        logits = network(inputs).float().flatten()
+        return nn.functional.binary_cross_entropy_with_logits(logits, targets)
+
+    given = {**SETTINGS, "epochs": 5, "learning_rate": 0.01, "weight_decay": 0.1, **changes}
+    history = fit(model, make_batch, loss, len(images), untrained_loss=1e9, **given)
+    return model, history, len(calls)
+
+
+def same_tensors(one, other):
+    return all(
+        torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items()
+    )
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    return Checkpoint(tmp_path / "run" / "model.safetensors")
+
+
+@pytest.mark.parametrize(("every", "lost_epochs"), [(1, 0), (2, 1)])
+def test_an_interrupted_training_ends_as_one_without_a_break(checkpoint, every, lost_epochs):
+    whole, expected, calls = train_convolutional()
+    with pytest.raises(KeyboardInterrupt):
+        train_convolutional(3, checkpoint=checkpoint, checkpoint_epochs=every)
+    torch.rand(7)
+    resumed, history, later = train_convolutional(checkpoint=checkpoint, checkpoint_epochs=every)
+    assert history == expected
+    assert same_tensors(resumed, whole)
+    assert not resumed.training
+    assert later == calls - 4 * (3 - lost_epochs)
+
+
+def test_a_finished_training_is_not_repeated(checkpoint):
+    whole, expected, _ = train_convolutional(checkpoint=checkpoint)
+    again, history, calls = train_convolutional(checkpoint=checkpoint)
+    assert calls == 0
+    assert history == expected
+    assert same_tensors(again, whole)
+
+
+def test_a_checkpoint_changes_nothing(checkpoint):
+    with_one, history, _ = train_convolutional(checkpoint=checkpoint)
+    without, expected, _ = train_convolutional()
+    assert history == expected
+    assert same_tensors(with_one, without)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"seed": 1}, {"learning_rate": 0.02}, {"settings": {"shift": 4}}, {"epochs": 6}],
+)
+def test_other_settings_start_afresh(checkpoint, changes):
+    train_convolutional(checkpoint=checkpoint)
+    expected, _, calls = train_convolutional(**changes)
+    model, _, made = train_convolutional(checkpoint=checkpoint, **changes)
+    assert made == calls
+    assert same_tensors(model, expected)
+
+
+def test_other_weights_start_afresh(checkpoint):
+    train_convolutional(checkpoint=checkpoint)
+    other = convolutional()
+    with torch.no_grad():
+        other[5].bias += 1
+    _, _, calls = train_convolutional(model=other, checkpoint=checkpoint)
+    assert calls == 20
+
+
+def test_a_damaged_checkpoint_is_replaced_with_a_warning(checkpoint, caplog):
+    whole, _, calls = train_convolutional()
+    with pytest.raises(KeyboardInterrupt):
+        train_convolutional(2, checkpoint=checkpoint)
+    checkpoint.path.write_bytes(checkpoint.path.read_bytes()[:-100])
+    with caplog.at_level(logging.WARNING):
+        model, _, made = train_convolutional(checkpoint=checkpoint)
+    assert "is damaged and will be replaced" in caplog.text
+    assert made == calls
+    assert same_tensors(model, whole)
+
+
+def test_dropout_depends_on_the_seed_alone():
+    torch.manual_seed(1)
+    first, _, _ = train_convolutional()
+    torch.manual_seed(2)
+    before = torch.get_rng_state()
+    second, _, _ = train_convolutional()
+    assert torch.equal(torch.get_rng_state(), before)
+    assert same_tensors(first, second)
+
+
+def test_long_trainings_log_their_epochs(monkeypatch, caplog):
+    with caplog.at_level(logging.INFO):
+        train_convolutional()
+    assert [record.message.split(" in ")[0] for record in caplog.records] == ["training: 5 epochs"]
+    caplog.clear()
+    monkeypatch.setattr(module, "LOG_SECONDS", 0.0)
+    with caplog.at_level(logging.INFO):
+        _, history, _ = train_convolutional()
+    lines = [record.message for record in caplog.records][:-1]
+    assert len(lines) == 5
+    for epoch, (line, loss) in enumerate(zip(lines, history, strict=True), start=1):
+        assert f"training: epoch {epoch} of 5, loss {loss:.4g}, learning rate " in line
 
 
 def test_one_cycle_rises_to_its_top_and_falls_to_nothing():

@@ -15,7 +15,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from superstar.control.checkpoint import Checkpoint
+from superstar.checkpoint import Checkpoint
 from superstar.datasets.downloads import ClassFoldersDataset
 from superstar.datasets.raw import RawDataset
 from superstar.datasets.whole import PiecesDataset, Whole

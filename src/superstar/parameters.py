@@ -21,6 +21,7 @@ from superstar.errors import InputError, unknown_name
 
 Fraction = Annotated[float, Field(gt=0, le=1)]
 Positive = Annotated[float, Field(gt=0)]
+NotNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**31)]
 Severity = Annotated[int, Field(ge=1, le=5)]
@@ -145,35 +146,112 @@ class SurrogateGeneration(Section):
     policy: PolicySurrogates
 
 
-class StandardTraining(Section):
+class SmallResNetShape(Section):
+    """`superstar.classifiers.SmallResNet`."""
+
+    kind: Literal["small_resnet"]
+    width: Count
+
+
+class WideResNetShape(Section):
+    """`superstar.classifiers.WideResNet`."""
+
+    kind: Literal["wide_resnet"]
+    depth: Count
+    width: Count
+    dropout: Annotated[float, Field(ge=0, lt=1)]
+
+
+class Training(Section):
+    """What every training of a classifier needs."""
+
+    epochs: Count
+    batch_size: Count
+    learning_rate: Positive
+    weight_decay: NotNegative
+    shift: Annotated[int, Field(ge=0)]
+
+
+class StandardTraining(Training):
     """The ordinary classifier."""
 
-    epochs: Count
-    batch_size: Count
-    learning_rate: Positive
-    weight_decay: Annotated[float, Field(ge=0)]
     label_smoothing: Annotated[float, Field(ge=0, lt=1)]
-    shift: Annotated[int, Field(ge=0)]
 
 
-class AugmixTraining(Section):
+class AugmixTraining(Training):
     """AugMix, from the ordinary classifier's weights."""
 
-    epochs: Count
-    batch_size: Count
-    learning_rate: Positive
-    weight_decay: Annotated[float, Field(ge=0)]
-    shift: Annotated[int, Field(ge=0)]
-    consistency: Annotated[float, Field(ge=0)]
+    consistency: NotNegative
     severity: Annotated[int, Field(ge=1, le=10)]
 
 
-class ClassifierTraining(Section):
-    """Classifiers under study."""
+class NoisymixTraining(AugmixTraining):
+    """NoisyMix, likewise."""
 
-    width: Count
+    alpha: Positive
+    additive_noise: NotNegative
+    multiplicative_noise: NotNegative
+
+
+class PuzzlemixTraining(Training):
+    """Puzzle Mix, likewise."""
+
+    alpha: Positive
+    label_smoothness: NotNegative
+    data_smoothness: NotNegative
+    prior: NotNegative
+    transport: NotNegative
+
+
+class Published(Section):
+    """A checkpoint that others published."""
+
+    path: str
+    layout: str
+
+    @field_validator("path")
+    @classmethod
+    def _is_there(cls, path: str) -> str:
+        from superstar.decoding import user_path
+
+        if not user_path(path).is_file():
+            raise InputError(f"there is no checkpoint {path}: see classifier_training.published")
+        return path
+
+    @field_validator("layout")
+    @classmethod
+    def _is_known(cls, layout: str) -> str:
+        from superstar.classifiers import LAYOUTS
+
+        if layout not in LAYOUTS:
+            raise unknown_name("layout of a checkpoint", layout, LAYOUTS)
+        return layout
+
+
+class ClassifierTraining(Section):
+    """Classifiers under study. Those that were published are not trained."""
+
+    architecture: Annotated[SmallResNetShape | WideResNetShape, Field(discriminator="kind")]
     standard: StandardTraining
-    augmix: AugmixTraining
+    augmix: AugmixTraining | None
+    noisymix: NoisymixTraining | None
+    puzzlemix: PuzzlemixTraining | None
+    published: dict[str, Published]
+
+    @property
+    def trained(self) -> dict[str, Training]:
+        """The trainings by the classifier's name, without those that were published."""
+        schemes: dict[str, Training | None] = {
+            "standard": self.standard,
+            "augmix": self.augmix,
+            "noisymix": self.noisymix,
+            "puzzlemix": self.puzzlemix,
+        }
+        return {
+            name: scheme
+            for name, scheme in schemes.items()
+            if scheme is not None and name not in self.published
+        }
 
 
 class DenoiserTraining(Section):
@@ -434,12 +512,10 @@ class Parameters(Section):
         for name, value, most in (
             ("distance.dimensions", self.distance.dimensions, size**2),
             ("denoiser_training.crop", self.denoiser_training.crop, size),
-            (
-                "classifier_training.standard.shift",
-                self.classifier_training.standard.shift,
-                size - 1,
+            *(
+                (f"classifier_training.{name}.shift", training.shift, size - 1)
+                for name, training in self.classifier_training.trained.items()
             ),
-            ("classifier_training.augmix.shift", self.classifier_training.augmix.shift, size - 1),
         ):
             if value > most:
                 raise InputError(

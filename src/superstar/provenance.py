@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from superstar import __version__
 from superstar.corruptions import frost_of, spell_out
+from superstar.decoding import user_path
 
 # These change the speed of a run, not its results.
 SPEED_ALONE = {
@@ -76,10 +77,19 @@ def _results_of(name: str, value: Any) -> Any:
     """A parameter's value without what has no bearing on results, with what else has."""
     if name in SPEED_ALONE:
         value = {key: part for key, part in value.items() if key not in SPEED_ALONE[name]}
+    if name == "params:classifier_training":
+        published = {key: _file_of(entry) for key, entry in value["published"].items()}
+        value = value | {"published": published}
     if name in SHIFTING:
         shifts = spell_out(value["shifts"])
         value = value | {"shifts": shifts, "frost": frost_of(shifts)}
     return value
+
+
+def _file_of(published: Mapping[str, Any]) -> dict[str, Any]:
+    """What tells whether a checkpoint is still the one that it was."""
+    told = user_path(published["path"]).stat()
+    return {**published, "size": told.st_size, "changed": told.st_mtime_ns}
 
 
 def outdated(

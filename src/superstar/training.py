@@ -1,19 +1,27 @@
 """The training loop that classifiers and the denoiser share."""
 
+import hashlib
 import logging
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
+from superstar.checkpoint import Checkpoint, TrainingState
 from superstar.errors import InputError
+from superstar.images import stream
 
 logger = logging.getLogger(__name__)
+
+LOG_SECONDS = 30.0
+"""An epoch gets a line in the log once that much time has passed since the last line."""
 
 MakeBatch = Callable[[Tensor, torch.Generator], tuple[Tensor, ...]]
 """Indices int64 (B,) and a generator in, the tensors of one training step out."""
@@ -47,13 +55,19 @@ def fixed_threads(threads: int) -> Iterator[None]:
 
 
 @contextmanager
-def global_seed(seed: int) -> Iterator[None]:
-    """Seed the global generator inside the block only.
+def global_seed(seed: int, device: str | torch.device = "cpu") -> Iterator[None]:
+    """Seed the global generator, and that of a GPU, inside the block only.
 
-    For code that draws from nowhere else: initialisers of layers, torchvision's transforms.
+    For code that draws from nowhere else: initialisers of layers, dropout, torchvision's
+    transforms.
     """
-    with torch.random.fork_rng(devices=[]):
+    device = torch.device(device)
+    cuda = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=cuda):
         torch.default_generator.manual_seed(seed)
+        if cuda:
+            with torch.cuda.device(device):
+                torch.cuda.manual_seed(seed)
         yield
 
 
@@ -137,6 +151,9 @@ def fit(
     threads: int = 2,
     device: str | torch.device = "cpu",
     description: str = "training",
+    checkpoint: Checkpoint | None = None,
+    checkpoint_epochs: int = 1,
+    settings: Mapping[str, Any] | None = None,
 ) -> list[float]:
     """Train a model in place: AdamW, a one-cycle schedule, bfloat16 where the device has it.
 
@@ -157,10 +174,17 @@ def fit(
         untrained_loss: what a model that has learnt nothing would score; the loss of the first
             step if None.
         check_after: share of the steps after which the loss must have fallen below that.
-        seed: of the order of items and of all that `make_batch` draws.
+        seed: of the order of items, of all that `make_batch` draws, and of dropout.
         threads: of the processor.
         device: where to train.
         description: what the progress bar and the log call it.
+        checkpoint: where to keep how far training has come. What an earlier call from the same
+            weights with the same arguments left there is gone on from, to the same result as
+            without a break; anything else there is replaced.
+        checkpoint_epochs: how many epochs go by from one checkpoint to the next, at least 1;
+            there is one after the last epoch too.
+        settings: what `make_batch` and `loss` depend on beside the data, as JSON can hold it; a
+            checkpoint is gone on from only where these are the same too.
 
     Returns:
         Mean loss of each epoch.
@@ -170,41 +194,80 @@ def fit(
             fallen by `check_after`.
     """
     _check_settings(items, epochs, batch_size, learning_rate, warm_up, check_after)
+    if checkpoint_epochs < 1:
+        raise InputError(f"checkpoint_epochs must be at least 1, but is {checkpoint_epochs}")
     device = torch.device(device)
     batch_size = min(batch_size, items)
     steps = items // batch_size
     total = epochs * steps
     check_step = max(1, math.ceil(check_after * total))
-    generator = torch.Generator().manual_seed(seed)
+    half = torch.autocast(device.type, torch.bfloat16, enabled=supports_bfloat16(device))
+    identity = {
+        "weights": _digest(model) if checkpoint is not None else "",
+        "items": items,
+        "epochs": epochs,
+        "batch_size": batch_size,
+        "learning_rate": learning_rate,
+        "weight_decay": weight_decay,
+        "warm_up": warm_up,
+        "clip_norm": clip_norm,
+        "seed": seed,
+        "threads": threads,
+        "device": device.type,
+        "bfloat16": supports_bfloat16(device),
+        **(settings or {}),
+    }
     model.to(device).to(memory_format=torch.channels_last).train()
     optimizer = torch.optim.AdamW(_groups(model, weight_decay), lr=learning_rate)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: one_cycle((step + 0.5) / total, warm_up)
-    )
-    half = torch.autocast(device.type, torch.bfloat16, enabled=supports_bfloat16(device))
-    losses: list[float] = []
-    started = time.perf_counter()
+    run = _Run(model, optimizer, torch.Generator().manual_seed(seed))
+    losses = run.losses
+    saved = None if checkpoint is None else checkpoint.load(identity)
+    if saved is not None:
+        run.restore(saved)
+        logger.info("%s goes on from epoch %d", description, len(losses) // steps + 1)
+    started = logged = time.perf_counter()
     with (
         fixed_threads(threads),
         torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True),
         _progress() as progress,
     ):
-        task = progress.add_task(description, total=total, loss=float("nan"))
-        for _ in range(epochs):
-            order = torch.randperm(items, generator=generator)
-            for indices in order[: steps * batch_size].split(batch_size):
-                batch = [_on(device, part) for part in make_batch(indices, generator)]
-                optimizer.zero_grad(set_to_none=True)
-                with half:
-                    value = loss(model, *batch)
-                value.backward()
-                if clip_norm is not None:
-                    nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
-                optimizer.step()
-                scheduler.step()
-                losses.append(value.item())
-                _check_progress(losses, check_step, untrained_loss, description)
-                progress.update(task, advance=1, loss=losses[-1])
+        task = progress.add_task(
+            description, total=total, completed=len(losses), loss=losses[-1] if losses else math.nan
+        )
+        for epoch in range(len(losses) // steps, epochs):
+            with global_seed(_seed_of_epoch(seed, epoch), device):
+                order = torch.randperm(items, generator=run.generator)
+                for indices in order[: steps * batch_size].split(batch_size):
+                    batch = [_on(device, part) for part in make_batch(indices, run.generator)]
+                    rate = learning_rate * one_cycle((len(losses) + 0.5) / total, warm_up)
+                    for group in optimizer.param_groups:
+                        group["lr"] = rate
+                    optimizer.zero_grad(set_to_none=True)
+                    with half:
+                        value = loss(model, *batch)
+                    value.backward()
+                    if clip_norm is not None:
+                        nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+                    optimizer.step()
+                    losses.append(value.item())
+                    _check_progress(losses, check_step, untrained_loss, description)
+                    progress.update(task, advance=1, loss=losses[-1])
+            now = time.perf_counter()
+            if now - logged >= LOG_SECONDS:
+                logger.info(
+                    "%s: epoch %d of %d, loss %.4g, learning rate %.2g, %.0f s so far",
+                    description,
+                    epoch + 1,
+                    epochs,
+                    sum(losses[-steps:]) / steps,
+                    rate,
+                    now - started,
+                )
+                logged = now
+            if checkpoint is not None and (
+                (epoch + 1) % checkpoint_epochs == 0 or epoch + 1 == epochs
+            ):
+                checkpoint.save(identity, run.state())
     model.eval()
     history = [sum(losses[i : i + steps]) / steps for i in range(0, total, steps)]
     logger.info(
@@ -215,6 +278,64 @@ def fit(
         history[-1],
     )
     return history
+
+
+@dataclass
+class _Run:
+    """All that changes in the course of a training."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    generator: torch.Generator
+    losses: list[float] = field(default_factory=list)
+
+    def state(self) -> TrainingState:
+        """What `restore` needs."""
+        weights = {f"model.{key}": tensor for key, tensor in self.model.state_dict().items()}
+        moments = {
+            f"optimizer.{index}.{key}": tensor
+            for index, moment in self.optimizer.state_dict()["state"].items()
+            for key, tensor in moment.items()
+        }
+        tensors = weights | moments | {"generator": self.generator.get_state()}
+        return TrainingState(
+            {name: tensor.detach().cpu() for name, tensor in tensors.items()},
+            {"losses": self.losses},
+        )
+
+    def restore(self, saved: TrainingState) -> None:
+        """Become what was saved."""
+        parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
+        weights: dict[str, Tensor] = {}
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, tensor in saved.tensors.items():
+            kind, _, rest = name.partition(".")
+            if kind == "model":
+                weights[rest] = tensor
+            elif kind == "optimizer":
+                index, _, key = rest.partition(".")
+                if key != "step":
+                    # In the parameter's own order in memory, since sums of products may depend
+                    # on the loop that goes through them.
+                    tensor = torch.empty_like(parameters[int(index)]).copy_(tensor)
+                moments.setdefault(int(index), {})[key] = tensor.detach()
+        self.model.load_state_dict(weights)
+        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": moments})
+        self.generator.set_state(saved.tensors["generator"])
+        self.losses[:] = saved.values["losses"]
+
+
+def _digest(model: nn.Module) -> str:
+    """Tells apart models with other tensors."""
+    digest = hashlib.sha256()
+    for name, tensor in model.state_dict().items():
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
+        digest.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _seed_of_epoch(seed: int, epoch: int) -> int:
+    return int(stream(seed, "fit", epoch).integers(2**63))
 
 
 def _check_settings(

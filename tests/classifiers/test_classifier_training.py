@@ -1,32 +1,30 @@
-import math
-
-import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.spatial.distance import jensenshannon
+from classifier_toys import QUICK, same_weights, stops_after, tinted, untrained, weights
+from torch import nn
 
-from superstar.classifiers import CLASSIFIERS, accuracy, train_augmix, train_standard
-from superstar.classifiers.training import AUGMIX_GROUP, augment_and_mix, jensen_shannon
+from superstar.checkpoint import Checkpoint
+from superstar.classifiers import (
+    CLASSIFIERS,
+    SmallResNet,
+    accuracy,
+    augmix,
+    initialised,
+    noisymix,
+    puzzlemix,
+    train_augmix,
+    train_noisymix,
+    train_puzzlemix,
+    train_standard,
+    training,
+)
 from superstar.errors import InputError
-from superstar.images import ImageSet
 
-QUICK = {"epochs": 4, "batch_size": 16, "threads": 1}
-
-
-def tinted(count=96, classes=3, size=16, seed=0):
-    """Noise images in which the label's channel is brighter."""
-    random = np.random.default_rng(seed)
-    labels = np.arange(count) % classes
-    images = random.integers(0, 150, (count, size, size, 3), dtype=np.uint8)
-    images[np.arange(count), :, :, labels] += 100
-    return ImageSet(images, labels.astype(np.int64))
-
-
-@pytest.fixture(scope="module")
-def standard():
-    return train_standard(tinted(), 3, width=4, **QUICK)
+SCHEMES = {
+    "augmix": (train_augmix, augmix),
+    "noisymix": (train_noisymix, noisymix),
+    "puzzlemix": (train_puzzlemix, puzzlemix),
+}
 
 
 def test_names():
@@ -34,76 +32,99 @@ def test_names():
     assert len(set(CLASSIFIERS)) == 6
 
 
+def test_initial_weights_depend_on_the_seed_alone():
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    first = untrained(seed=1)
+    assert torch.equal(torch.get_rng_state(), before)
+    torch.manual_seed(8)
+    assert same_weights(first, untrained(seed=1))
+    assert not same_weights(first, untrained(seed=2))
+
+
 def test_standard_learns_and_generalises(standard):
     classifier, history = standard
+    assert isinstance(classifier, SmallResNet)
+    assert not classifier.training
     assert len(history) == QUICK["epochs"]
     assert history[-1] < history[0]
     held_out = tinted(seed=1)
     assert accuracy(classifier, held_out.batch(), held_out.labels) > 0.9
 
 
-def test_training_depends_on_the_seed_alone(standard):
+def test_training_depends_on_the_seed_and_the_network_alone(standard):
     torch.manual_seed(77)
-    again, _ = train_standard(tinted(), 3, width=4, **QUICK)
-    other, _ = train_standard(tinted(), 3, width=4, seed=1, **QUICK)
-    for name, value in standard[0].state_dict().items():
-        assert torch.equal(value, again.state_dict()[name]), name
-    assert not torch.equal(other.head.weight, again.head.weight)
+    network = untrained()
+    before = weights(network)
+    again, _ = train_standard(network, tinted(), **QUICK)
+    assert all(torch.equal(value, before[name]) for name, value in weights(network).items())
+    assert same_weights(again, standard[0])
+    assert not same_weights(again, train_standard(network, tinted(), seed=1, **QUICK)[0])
+    assert not same_weights(again, train_standard(untrained(seed=1), tinted(), **QUICK)[0])
 
 
-def test_augmix_starts_from_standard_and_leaves_it_alone(standard):
+def test_any_network_can_be_trained():
+    network = initialised(
+        lambda: nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 3)), seed=0
+    )
+    classifier, history = train_standard(network, tinted(), **{**QUICK, "learning_rate": 1.0})
+    assert history[-1] < history[0]
+    assert accuracy(classifier, tinted(seed=1).batch(), tinted(seed=1).labels) > 0.9
+
+
+@pytest.mark.parametrize("name", SCHEMES)
+def test_augmented_schemes_start_from_standard_and_leave_it_alone(standard, name):
     classifier, _ = standard
-    before = {name: value.clone() for name, value in classifier.state_dict().items()}
-    tuned, history = train_augmix(classifier, tinted(), **QUICK)
+    before = weights(classifier)
+    torch.manual_seed(3)
+    state = torch.get_rng_state()
+    train = SCHEMES[name][0]
+    tuned, history = train(classifier, tinted(), **QUICK)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert not classifier.training
+    assert not tuned.training
     assert len(history) == QUICK["epochs"]
-    assert history[0] < math.log(3)
-    for name, value in classifier.state_dict().items():
-        assert torch.equal(value, before[name]), name
-    assert not torch.equal(tuned.head.weight, classifier.head.weight)
+    assert all(torch.equal(value, before[key]) for key, value in weights(classifier).items())
+    assert not same_weights(tuned, classifier)
     held_out = tinted(seed=1)
     assert accuracy(tuned, held_out.batch(), held_out.labels) > 0.9
 
 
-def test_augmix_depends_on_the_seed_alone(standard):
-    arguments = {"epochs": 1, "batch_size": 16, "threads": 1}
+@pytest.mark.parametrize("name", SCHEMES)
+def test_augmented_schemes_depend_on_the_seed_alone(standard, name):
+    train = SCHEMES[name][0]
+    arguments = {"epochs": 3, "batch_size": 16, "threads": 1}
     first, again, other = (
-        train_augmix(standard[0], tinted(), seed=seed, **arguments)[0] for seed in (1, 1, 2)
+        train(standard[0], tinted(), seed=seed, **arguments)[0] for seed in (1, 1, 2)
     )
-    assert torch.equal(first.head.weight, again.head.weight)
-    assert not torch.equal(first.head.weight, other.head.weight)
+    assert same_weights(first, again)
+    assert not same_weights(first, other)
 
 
-def test_labels_out_of_range_and_severity_are_refused(standard):
+@pytest.mark.parametrize("name", ["standard", *SCHEMES])
+def test_an_interrupted_training_goes_on_from_its_checkpoint(standard, tmp_path, monkeypatch, name):
+    train, module = SCHEMES.get(name, (train_standard, training))
+    start = untrained() if name == "standard" else standard[0]
+    arguments = {"epochs": 3, "batch_size": 16, "threads": 1}
+    expected, losses = train(start, tinted(), **arguments)
+    checkpoint = Checkpoint(tmp_path / f"{name}.safetensors")
+    with monkeypatch.context() as patch:
+        stopping = stops_after(1, module.random_windows, steps=6)
+        patch.setattr(module, "random_windows", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            train(start, tinted(), checkpoint=checkpoint, **arguments)
+    with monkeypatch.context() as patch:
+        stopping = stops_after(2, module.random_windows, steps=6)
+        patch.setattr(module, "random_windows", stopping)
+        resumed, history = train(start, tinted(), checkpoint=checkpoint, **arguments)
+    assert history == losses
+    assert same_weights(resumed, expected)
+    differently = {"label_smoothing": 0.1} if name == "standard" else {"shift": 2}
+    other, _ = train(start, tinted(), checkpoint=checkpoint, **arguments, **differently)
+    assert not same_weights(other, expected)
+
+
+@pytest.mark.parametrize("train", [train_standard, train_augmix, train_noisymix, train_puzzlemix])
+def test_labels_out_of_range_are_refused(train):
     with pytest.raises(InputError, match="labels must run from 0 to 1"):
-        train_standard(tinted(), 2, **QUICK)
-    with pytest.raises(InputError, match="severity"):
-        train_augmix(standard[0], tinted(), severity=0, **QUICK)
-
-
-def test_augment_and_mix_gives_8_bit_images_that_differ_between_groups():
-    images = tinted(count=2 * AUGMIX_GROUP + 3, size=24).batch()
-    before = images.clone()
-    mixed = augment_and_mix(images, severity=3, seed=5)
-    assert torch.equal(images, before)
-    assert mixed.shape == images.shape
-    assert mixed.min() >= 0
-    assert mixed.max() <= 1
-    torch.testing.assert_close(mixed.mul(255), mixed.mul(255).round(), atol=1e-3, rtol=0)
-    assert (mixed != images).any()
-    assert torch.equal(mixed, augment_and_mix(images, severity=3, seed=5))
-    assert not torch.equal(mixed, augment_and_mix(images, severity=3, seed=6))
-
-
-@settings(max_examples=25, deadline=None)
-@given(st.lists(st.lists(st.floats(-30, 30), min_size=4, max_size=4), min_size=2, max_size=2))
-def test_divergence_of_two_agrees_with_scipy(pair):
-    logits = [torch.tensor([values], dtype=torch.float64) for values in pair]
-    expected = jensenshannon(*(view.softmax(1).numpy()[0] for view in logits)) ** 2
-    assert jensen_shannon(*logits).item() == pytest.approx(np.nan_to_num(expected), abs=1e-9)
-
-
-def test_divergence_of_three_lies_between_0_and_log_3():
-    same = torch.randn(8, 5)
-    assert jensen_shannon(same, same, same).item() == pytest.approx(0, abs=1e-6)
-    apart = [torch.full((1, 3), -100.0).index_fill_(1, torch.tensor([i]), 100.0) for i in range(3)]
-    assert jensen_shannon(*apart).item() == pytest.approx(math.log(3), rel=1e-6)
+        train(untrained(classes=2), tinted(), **QUICK)

@@ -40,3 +40,8 @@ def test_unnormalised_names_and_arguments_rebuild_the_network():
 def test_impossible_networks_are_refused(arguments):
     with pytest.raises(InputError, match="need"):
         network(**arguments)
+
+
+def test_mixing_points_run_from_the_image_to_the_last_stage():
+    model = network()
+    assert model.mixing_points == [model.stem, *model.blocks]

@@ -1,8 +1,11 @@
+import json
+
 import pytest
 import torch
+from safetensors import safe_open
 from safetensors.torch import save_file
 
-from superstar.classifiers import SmallResNet, load_classifier, save_classifier
+from superstar.classifiers import SmallResNet, WideResNet, load_classifier, save_classifier
 from superstar.errors import InputError
 
 
@@ -21,6 +24,29 @@ def test_round_trip_gives_the_same_function(saved):
     assert loaded.arguments == model.arguments
     assert not loaded.training
     assert torch.equal(loaded(images), model(images))
+
+
+def test_wide_networks_come_back_too(tmp_path):
+    half = (0.5, 0.5, 0.5)
+    path = tmp_path / "wide.safetensors"
+    for block in ("original", "late_stride"):
+        model = WideResNet(5, 16, 2, half, half, dropout=0.3, block=block).eval()
+        save_classifier(model, path)
+        loaded = load_classifier(path)
+        assert isinstance(loaded, WideResNet)
+        assert loaded.arguments == model.arguments
+        images = torch.rand(2, 3, 16, 24)
+        assert torch.equal(loaded(images), model(images))
+
+
+def test_the_file_says_how_to_build_the_network(saved):
+    _, path = saved
+    with safe_open(path, framework="pt") as file:
+        spec = json.loads(file.metadata()["spec"])
+    assert spec == {
+        "architecture": "small_resnet",
+        "arguments": {"classes": 5, "width": 4, "mean": [0.1, 0.2, 0.3], "std": [0.4, 0.5, 0.6]},
+    }
 
 
 def test_equal_networks_give_equal_files(saved):
@@ -62,6 +88,7 @@ def test_truncated_file(saved, length):
             for spec in (
                 '{"architecture": "small_resnet", "arguments": {}}',
                 '{"architecture": "small_resnet", "arguments": {"classes": 3}}',
+                '{"architecture": "wide_resnet", "arguments": {"classes": 3, "width": 2}}',
                 "{}",
                 "not JSON",
             )

@@ -12,9 +12,9 @@ from numpy.testing import assert_allclose
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+from superstar.checkpoint import Checkpoint
 from superstar.control import ShiftEnv
 from superstar.control.actor_critic import evaluate_policy, train_actor_critic
-from superstar.control.checkpoint import Checkpoint
 from superstar.control.networks import (
     Actor,
     Critic,

@@ -1,9 +1,15 @@
 """The classifiers whose accuracy is to be recovered."""
 
+from superstar.classifiers.augmix import train_augmix
+from superstar.classifiers.classifier import Classifier
 from superstar.classifiers.inference import Precision, accuracy, predict
+from superstar.classifiers.noisymix import train_noisymix
+from superstar.classifiers.published import LAYOUTS, load_published
+from superstar.classifiers.puzzlemix import train_puzzlemix
 from superstar.classifiers.resnet import SmallResNet
-from superstar.classifiers.training import train_augmix, train_standard
+from superstar.classifiers.training import initialised, train_standard
 from superstar.classifiers.weights import load_classifier, save_classifier
+from superstar.classifiers.wide_resnet import WideResNet
 
 CLASSIFIERS = (
     "standard",
@@ -17,12 +23,19 @@ CLASSIFIERS = (
 
 __all__ = [
     "CLASSIFIERS",
+    "LAYOUTS",
+    "Classifier",
     "Precision",
     "SmallResNet",
+    "WideResNet",
     "accuracy",
+    "initialised",
     "load_classifier",
+    "load_published",
     "predict",
     "save_classifier",
     "train_augmix",
+    "train_noisymix",
+    "train_puzzlemix",
     "train_standard",
 ]

@@ -2,15 +2,14 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from superstar.errors import InputError
+from superstar.classifiers.classifier import Classifier
 
 
-class SmallResNet(nn.Module):
+class SmallResNet(Classifier):
     """A residual network (He et al., CVPR 2016) of three stages with one basic block each.
 
     A convolution that halves the resolution, then blocks of width, 2 and 4 times width, the last
@@ -27,9 +26,6 @@ class SmallResNet(nn.Module):
         InputError: an argument out of its range.
     """
 
-    mean: Tensor
-    std: Tensor
-
     def __init__(
         self,
         classes: int,
@@ -37,21 +33,7 @@ class SmallResNet(nn.Module):
         mean: Sequence[float] = (0.45, 0.45, 0.45),
         std: Sequence[float] = (0.25, 0.25, 0.25),
     ) -> None:
-        super().__init__()
-        if classes < 2 or width < 1:
-            raise InputError(
-                f"a classifier needs 2 classes and a width of 1 or more, not {classes} and {width}"
-            )
-        if len(mean) != 3 or len(std) != 3 or min(std) <= 0:
-            raise InputError(f"mean and std need three numbers, std above 0, not {mean} and {std}")
-        self.arguments: dict[str, Any] = {
-            "classes": classes,
-            "width": width,
-            "mean": [float(value) for value in mean],
-            "std": [float(value) for value in std],
-        }
-        self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32).view(1, 3, 1, 1))
-        self.register_buffer("std", torch.tensor(std, dtype=torch.float32).view(1, 3, 1, 1))
+        super().__init__(classes, width, mean, std)
         self.stem = nn.Sequential(
             nn.Conv2d(3, width, 3, stride=2, padding=1, bias=False),
             nn.BatchNorm2d(width),
@@ -76,9 +58,14 @@ class SmallResNet(nn.Module):
                 # Blocks start as their shortcut, which lets the one-cycle schedule run hot.
                 nn.init.zeros_(module.last_norm.weight)
 
+    @property
+    def mixing_points(self) -> list[nn.Module]:
+        """Modules whose input training may mix between images, the first one's the image."""
+        return [self.stem, *self.blocks]
+
     def forward(self, images: Tensor) -> Tensor:
         """Images float32 (N, 3, H, W) in [0, 1] to logits (N, classes)."""
-        features = self.blocks(self.stem((images - self.mean) / self.std))
+        features = self.blocks(self.stem(self.normalise(images)))
         return self.head(features.mean((2, 3)))
 
 

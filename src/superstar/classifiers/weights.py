@@ -1,18 +1,24 @@
 """Classifiers on disk: safetensors, with the architecture and its arguments in the header."""
 
+from collections.abc import Callable
 from os import PathLike
 from typing import Any
 
+from superstar.classifiers.classifier import Classifier
 from superstar.classifiers.resnet import SmallResNet
+from superstar.classifiers.wide_resnet import WideResNet
 from superstar.errors import unknown_name
 from superstar.weights import load_weights, save_weights
 
 KIND = "classifier"
-ARCHITECTURES = {"small_resnet": SmallResNet}
+ARCHITECTURES: dict[str, Callable[..., Classifier]] = {
+    "small_resnet": SmallResNet,
+    "wide_resnet": WideResNet,
+}
 """Networks by the name that their files carry."""
 
 
-def save_classifier(classifier: SmallResNet, path: str | PathLike[str]) -> None:
+def save_classifier(classifier: Classifier, path: str | PathLike[str]) -> None:
     """Write a classifier as safetensors.
 
     Raises:
@@ -25,7 +31,7 @@ def save_classifier(classifier: SmallResNet, path: str | PathLike[str]) -> None:
     save_weights(classifier, path, KIND, spec)
 
 
-def load_classifier(path: str | PathLike[str]) -> SmallResNet:
+def load_classifier(path: str | PathLike[str]) -> Classifier:
     """Read what `save_classifier` wrote: a classifier in eval mode, frozen.
 
     Raises:
@@ -34,7 +40,7 @@ def load_classifier(path: str | PathLike[str]) -> SmallResNet:
     return load_weights(path, KIND, _build)[0]
 
 
-def _build(spec: dict[str, Any]) -> SmallResNet:
+def _build(spec: dict[str, Any]) -> Classifier:
     if spec["architecture"] not in ARCHITECTURES:
         raise unknown_name("architecture", spec["architecture"], ARCHITECTURES)
     return ARCHITECTURES[spec["architecture"]](**spec["arguments"])

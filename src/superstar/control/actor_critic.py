@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from torch import Tensor, nn
 from torch.nn import functional
 
-from superstar.control.checkpoint import Checkpoint, TrainingState
+from superstar.checkpoint import Checkpoint, TrainingState
 from superstar.control.env import ShiftEnv
 from superstar.control.networks import (
     Actor,

@@ -5,7 +5,7 @@ from typing import Any, NoReturn
 
 from kedro.io import AbstractDataset, DatasetError
 
-from superstar.control.checkpoint import Checkpoint
+from superstar.checkpoint import Checkpoint
 
 
 class CheckpointDataset(AbstractDataset[NoReturn, Checkpoint]):
@@ -15,7 +15,7 @@ class CheckpointDataset(AbstractDataset[NoReturn, Checkpoint]):
     are saved (see `superstar.hooks.ProvenanceHook`).
 
     Args:
-        filepath: where the state lies after an interruption.
+        filepath: where the state lies after an interruption; a folder if there are several.
         metadata: for Kedro's plugins.
     """
 
@@ -36,4 +36,4 @@ class CheckpointDataset(AbstractDataset[NoReturn, Checkpoint]):
         return {"filepath": str(self._filepath)}
 
     def _exists(self) -> bool:
-        return self._filepath.is_file()
+        return self._filepath.exists()

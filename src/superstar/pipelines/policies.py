@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
+from superstar.checkpoint import Checkpoint
 from superstar.control import ShiftEnv, Supervisor
 from superstar.control.actor_critic import TrainingResult, train_actor_critic
-from superstar.control.checkpoint import Checkpoint
 from superstar.parameters import PolicyTraining
 
 

@@ -1,15 +1,35 @@
 """The classifiers under study."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
-from torch import nn
 
-from superstar.classifiers import SmallResNet, accuracy, train_augmix, train_standard
+from superstar.checkpoint import Checkpoint
+from superstar.classifiers import (
+    CLASSIFIERS,
+    Classifier,
+    SmallResNet,
+    WideResNet,
+    accuracy,
+    initialised,
+    load_published,
+    train_augmix,
+    train_noisymix,
+    train_puzzlemix,
+    train_standard,
+)
+from superstar.decoding import user_path
+from superstar.errors import InputError
 from superstar.images import ImageSet
-from superstar.parameters import ClassifierTraining, Distance, Execution
+from superstar.parameters import ClassifierTraining, Distance, Execution, Published
 
-SCHEMES = {"augmix": train_augmix}
+STANDARD = "standard"
+SCHEMES: Mapping[str, Callable[..., tuple[Classifier, list[float]]]] = {
+    "augmix": train_augmix,
+    "noisymix": train_noisymix,
+    "puzzlemix": train_puzzlemix,
+}
 """Ways to make the ordinary classifier robust, by the name of what comes out."""
 
 
@@ -20,50 +40,68 @@ def train_standard_classifier(
     distance: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
-) -> tuple[nn.Module, pd.DataFrame]:
-    """An ordinary classifier, and its loss by epoch."""
+    checkpoint: Checkpoint,
+) -> tuple[Classifier, pd.DataFrame]:
+    """An ordinary classifier, and its loss by epoch; a published one has no losses.
+
+    Training that was interrupted goes on from its checkpoint.
+    """
     given, run = ClassifierTraining.model_validate(parameters), Execution.model_validate(execution)
+    if STANDARD in given.published:
+        return _published(STANDARD, given.published[STANDARD], class_names), _curves({STANDARD: []})
     colours = Distance.model_validate(distance)
+    network = initialised(lambda: _build(given, len(class_names), colours.mean, colours.std), seed)
     classifier, losses = train_standard(
+        network,
         train,
-        len(class_names),
-        width=given.width,
-        mean=colours.mean,
-        std=colours.std,
         **given.standard.model_dump(),
         seed=seed,
         threads=run.threads,
         device=run.device,
+        checkpoint=checkpoint,
     )
-    return classifier, _curves({"standard": losses})
+    return classifier, _curves({STANDARD: losses})
 
 
 def train_robust_classifiers(
-    standard: SmallResNet,
+    standard: Classifier,
     train: ImageSet,
+    class_names: list[str],
     parameters: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
-) -> tuple[dict[str, nn.Module], pd.DataFrame]:
-    """Classifiers made robust from the ordinary one, by scheme, and their losses by epoch."""
+    checkpoint: Checkpoint,
+) -> tuple[dict[str, Classifier], pd.DataFrame]:
+    """Classifiers made robust from the ordinary one, by scheme, and their losses by epoch.
+
+    Those that were published are taken instead. Training that was interrupted goes on from its
+    checkpoint, and what was finished before is not trained again.
+    """
     given, run = ClassifierTraining.model_validate(parameters), Execution.model_validate(execution)
-    classifiers: dict[str, nn.Module] = {}
+    classifiers: dict[str, Classifier] = {}
     losses: dict[str, list[float]] = {}
-    for name, train_scheme in SCHEMES.items():
-        classifiers[name], losses[name] = train_scheme(
+    for name, scheme in given.trained.items():
+        if name == STANDARD:
+            continue
+        classifiers[name], losses[name] = SCHEMES[name](
             standard,
             train,
-            **getattr(given, name).model_dump(),
+            **scheme.model_dump(),
             seed=seed,
             threads=run.threads,
             device=run.device,
+            checkpoint=checkpoint.part(name),
         )
-    return classifiers, _curves(losses)
+    for name, published in given.published.items():
+        if name != STANDARD:
+            classifiers[name] = _published(name, published, class_names)
+    ordered = [*CLASSIFIERS, *(name for name in classifiers if name not in CLASSIFIERS)]
+    return {name: classifiers[name] for name in ordered if name in classifiers}, _curves(losses)
 
 
 def assess_classifiers(
-    standard: nn.Module,
-    robust: dict[str, nn.Module],
+    standard: Classifier,
+    robust: dict[str, Classifier],
     validation: ImageSet,
     execution: dict[str, Any],
 ) -> dict[str, float]:
@@ -73,12 +111,32 @@ def assess_classifiers(
         f"validation_accuracy.{name}": accuracy(
             classifier, validation.batch(), validation.labels, run.batch_size, run.device
         )
-        for name, classifier in {"standard": standard, **robust}.items()
+        for name, classifier in {STANDARD: standard, **robust}.items()
     }
+
+
+def _build(
+    given: ClassifierTraining, classes: int, mean: Sequence[float], std: Sequence[float]
+) -> Classifier:
+    shape = given.architecture
+    if shape.kind == "small_resnet":
+        return SmallResNet(classes, shape.width, mean, std)
+    return WideResNet(classes, shape.depth, shape.width, mean, std, shape.dropout)
+
+
+def _published(name: str, given: Published, class_names: Sequence[str]) -> Classifier:
+    classifier = load_published(user_path(given.path), given.layout)
+    classes = classifier.arguments["classes"]
+    if classes != len(class_names):
+        raise InputError(
+            f"the checkpoint of {name}, {given.path}, tells {classes} classes apart, but the "
+            f"images are of {len(class_names)}"
+        )
+    return classifier
 
 
 def _curves(losses: dict[str, list[float]]) -> pd.DataFrame:
     """One row an epoch and one column a classifier; the longest training sets the length."""
-    curves = pd.DataFrame({name: pd.Series(values) for name, values in losses.items()})
+    curves = pd.DataFrame({name: pd.Series(values, dtype=float) for name, values in losses.items()})
     curves.insert(0, "epoch", range(1, len(curves) + 1))
     return curves

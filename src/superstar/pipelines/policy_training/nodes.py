@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
+from superstar.checkpoint import Checkpoint
 from superstar.control import ShiftEnv, Supervisor
 from superstar.control.actor_critic import evaluate_policy
-from superstar.control.checkpoint import Checkpoint
 from superstar.control.networks import Actor
 from superstar.control.thresholds import calibrate_beta
 from superstar.images import ImageSet

@@ -3,8 +3,9 @@
 import json
 import logging
 import os
+import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +35,10 @@ class TrainingState:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A safetensors file with the state of one training, the last one saved.
+    """A safetensors file with the state of one training, the last one saved; or a folder of such.
 
     Attributes:
-        path: of the file, which need not exist.
+        path: of the file or folder, which need not exist.
         made_from: what tells the training's data apart, such as a digest. TrainingState saved under
             another one is never handed out.
     """
@@ -82,8 +83,15 @@ class Checkpoint:
             logger.warning("%s is damaged and will be replaced (%s)", self.path, error)
             return None
 
+    def part(self, name: str) -> "Checkpoint":
+        """That of one of several trainings, which share this one's path as their folder."""
+        return replace(self, path=self.path / f"{name}.safetensors")
+
     def remove(self) -> None:
-        """Forget the state."""
+        """Forget the state, and those of all parts."""
+        if self.path.is_dir():
+            shutil.rmtree(self.path)
+            return
         self.path.unlink(missing_ok=True)
         self._beside.unlink(missing_ok=True)
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from superstar.control import checkpoint as module
-from superstar.control.checkpoint import Checkpoint, TrainingState
+from superstar import checkpoint as module
+from superstar.checkpoint import Checkpoint, TrainingState
 
 SETTINGS = {"rate": 1e-4, "actions": ("nop", "bilateral")}
 
