@@ -1,3 +1,5 @@
+import io
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -194,6 +196,40 @@ def test_a_tree_survives_the_disk(tmp_path):
     save_tree(tree, tmp_path / "tree.skops")
     loaded = load_tree(tmp_path / "tree.skops")
     assert_allclose(loaded.predict_proba(states), tree.predict_proba(states))
+
+
+def test_equal_trees_give_equal_files(tmp_path):
+    states, labels, groups = surrogate_states()
+    for name in ("one", "two"):
+        save_tree(fit_tree(states, labels, groups).tree, tmp_path / name)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    save_tree(fit_tree(states, labels, groups, depths=(2,)).tree, tmp_path / "two")
+    assert (tmp_path / "one").read_bytes() != (tmp_path / "two").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"left_child": 10**6}, {"left_child": 0}, {"right_child": -1}, {"feature": 7}],
+)
+def test_a_tree_whose_paths_do_not_end_is_refused(tmp_path, change):
+    states, labels, groups = surrogate_states(20)
+    path = tmp_path / "tree.skops"
+    save_tree(fit_tree(states, labels, groups).tree, path)
+    with zipfile.ZipFile(path) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in files.items():
+            if name.endswith(".npy"):
+                array = np.load(io.BytesIO(content))
+                if array.dtype.names:
+                    for field, value in change.items():
+                        array[field][0] = value
+                    file = io.BytesIO()
+                    np.save(file, array)
+                    content = file.getvalue()
+            archive.writestr(name, content)
+    with pytest.raises(InputError, match=r"tree\.skops is not an operability tree"):
+        load_tree(path)
 
 
 def test_files_that_are_no_tree_are_refused(tmp_path):

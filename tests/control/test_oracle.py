@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from sklearn.tree import DecisionTreeClassifier
 
 from superstar.control.algorithm import Brakes, run_algorithm
+from superstar.control.env import ShiftEnv
 from superstar.control.networks import uniform
-from superstar.control.oracle import best_sequence
+from superstar.control.oracle import best_return, best_sequence
 from superstar.control.transitions import Transitions
 from superstar.errors import InputError
 
@@ -21,6 +22,18 @@ FREE = Brakes(None, None, None, 5)
 def toy(value: float = 0.8, **changes) -> Transitions:
     arguments = {"actions": ACTIONS, "memory_limit": 2**20}
     return Transitions([level(value)], torch.zeros(1, 1), hundredfold, **arguments | changes)
+
+
+def toy_env() -> ShiftEnv:
+    return ShiftEnv(
+        [level(0.8)],
+        torch.zeros(1, 1),
+        hundredfold,
+        actions=("nop", "wavelet_bayes", "clahe_2_1"),
+        horizon=3,
+        ssim_weight=1.0,
+        ssim_threshold=0.9,
+    )
 
 
 def nearer(transitions: Transitions):
@@ -120,7 +133,20 @@ def test_the_beam_computes_no_more_than_it_must(world: World):
     assert transitions.computed == five + five**2 + 3 * 8 * five
 
 
-@pytest.mark.parametrize("bad", [{"exhaustive": 0}, {"width": 0}])
+@pytest.mark.parametrize(
+    "bad", [{"exhaustive": 0}, {"width": 0}, {"width": 1.5}, {"exhaustive": float("nan")}]
+)
 def test_bad_arguments_are_refused(bad):
     with pytest.raises(InputError, match=next(iter(bad))):
         best_sequence(toy(), 0, lambda _: 0.0, brakes=FREE, **bad)
+    with pytest.raises(InputError, match=next(iter(bad))):
+        best_return(toy_env(), 0, discount=0.9, **bad)
+
+
+def test_returns_are_of_whole_episodes(world: World):
+    env = toy_env()
+    best = best_return(env, 0, discount=0.9, exhaustive=5)
+    assert best_return(env, 0, discount=0.9, exhaustive=5, known=[(), (0,)]) == best
+    for discount in (-0.1, 2.0, float("nan")):
+        with pytest.raises(InputError, match="discount"):
+            best_return(env, 0, discount=discount)

@@ -1,6 +1,7 @@
 import dataclasses
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -315,3 +316,15 @@ def test_abstaining_hands_out_a_copy():
     assert recovery.actions == ()
     assert torch.equal(recovery.images, images)
     assert recovery.images.data_ptr() != images.data_ptr()
+
+
+def test_threads_that_ask_together_leave_their_number_as_it_was():
+    actor, states = Actor(4), torch.zeros(3)
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda _: actor.probabilities(states.numpy()), range(400)))
+        assert torch.get_num_threads() == 3
+    finally:
+        torch.set_num_threads(before)

@@ -84,6 +84,11 @@ def check_oracles(found: pd.DataFrame) -> None:
         ):
             best = rows.loc[rows["policy"] == oracle, column].item()
             assert (rows[column] <= best + 1e-12).all()
+    # Whoever is free may do what whoever is braked may.
+    sets = ["split", "shift", "severity"]
+    for oracle, column in ((BY_DISTANCE, "distance_gain"), (BY_ACCURACY, "accuracy_gain_chosen")):
+        best = found[found["policy"] == oracle].set_index([*sets, "controller"])[column].unstack()
+        assert (best[FREE] >= best[BRAKED] - 1e-12).all()
 
 
 @pytest.fixture(scope="module")
@@ -191,7 +196,7 @@ def test_tables_and_shares_follow_from_the_rows(found, returns):
 
 def test_the_page_names_where_the_distance_misleads(found, returns):
     numbers = summary.metrics(summary.oracle_table(found), returns)
-    page = report.compose(found, returns, numbers, batch_size=2)
+    page = report.compose(found, returns, numbers, batch_size=2, exhaustive=2)
     misled = page.partition("## Where the distance misleads")[2]
     assert misled.count("| test") == 2
     assert "fog" in misled
@@ -203,7 +208,7 @@ def test_a_share_below_zero_is_no_percentage(found, returns):
     worse = found.copy()
     worse.loc[worse["policy"] == LEARNED, "distance_gain"] *= -1
     numbers = summary.metrics(summary.oracle_table(worse), returns)
-    page = report.compose(worse, returns, numbers, batch_size=2)
+    page = report.compose(worse, returns, numbers, batch_size=2, exhaustive=2)
     assert re.search(r"\| test shifts +\| paper +\| +none: it loses \| +20 \|", page)
 
 

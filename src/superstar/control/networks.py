@@ -1,5 +1,6 @@
 """The policy and value networks, policies made of them, and their files (paper, appendix E)."""
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -21,15 +22,32 @@ Policy = Callable[[NDArray[np.float32], np.random.Generator], int]
 """A policy π: (state float32 (3,), random stream) → index of an action."""
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Several threads cost more than they save on networks this small, and change the sums."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
+class _OneThread:
+    """One thread for whoever is inside; the last one to leave restores what the first found."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._before = 1
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._inside == 0:
+                self._before = torch.get_num_threads()
+                torch.set_num_threads(1)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    torch.set_num_threads(self._before)
+
+
+one_thread = _OneThread()
+"""Several threads cost more than they save on networks this small, and change the sums."""
 
 
 class _Perceptron(nn.Module):

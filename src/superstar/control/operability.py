@@ -5,6 +5,9 @@ line. Labels come from surrogates; a decision tree on the state features carries
 images whose accuracy nobody knows.
 """
 
+import io
+import re
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -25,6 +28,7 @@ from superstar.images import check_seed
 from superstar.measures import FEATURES
 
 TRUSTED_TYPES = ["sklearn.tree._tree.Tree"]
+SCHEMA = "schema.json"
 
 
 @dataclass(frozen=True)
@@ -198,8 +202,42 @@ def is_operable(tree: DecisionTreeClassifier, state: ArrayLike) -> bool:
 
 
 def save_tree(tree: DecisionTreeClassifier, path: str | PathLike[str]) -> None:
-    """Write the tree with skops, which holds data only."""
-    skops.io.dump(tree, Path(path))
+    """Write the tree with skops, which holds data only. Equal trees give equal files."""
+    Path(path).write_bytes(_canonical(skops.io.dumps(tree)))
+
+
+def _canonical(content: bytes) -> bytes:
+    """The archive without what chance put there: times, addresses in memory, bytes of no field."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    schema = files.pop(SCHEMA).decode()
+    numbers: dict[str, str] = {}
+    schema = re.sub(
+        r'("__id__": |"file": ")(\d+)',
+        lambda found: found[1] + numbers.setdefault(found[2], str(len(numbers))),
+        schema,
+    )
+    beside = io.BytesIO()
+    with zipfile.ZipFile(beside, "w") as archive:
+        named = {f"{numbers[name.removesuffix('.npy')]}.npy": files[name] for name in files}
+        for name in sorted(named):
+            archive.writestr(zipfile.ZipInfo(name), _without_gaps(named[name]))
+        archive.writestr(zipfile.ZipInfo(SCHEMA), schema)
+    return beside.getvalue()
+
+
+def _without_gaps(content: bytes) -> bytes:
+    """An array file whose records have zeros between their fields."""
+    array = np.load(io.BytesIO(content))
+    if array.dtype.names is None:
+        return content
+    # Not `zeros_like`, which leaves the gaps as they are.
+    clean = np.zeros(array.shape, array.dtype)
+    for name in array.dtype.names:
+        clean[name] = array[name]
+    file = io.BytesIO()
+    np.save(file, clean)
+    return file.getvalue()
 
 
 def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:
@@ -222,9 +260,22 @@ def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:
         or not hasattr(tree, "tree_")
         or tree.n_outputs_ != 1
         or not np.isin(tree.classes_, (0, 1)).all()
+        or not _grows_downwards(tree)
     ):
         raise InputError(f"{path} is not an operability tree on {', '.join(FEATURES)}")
     return tree
+
+
+def _grows_downwards(tree: DecisionTreeClassifier) -> bool:
+    """Whether every path ends: scikit-learn follows the numbers of nodes without looking."""
+    inner, count = tree.tree_, tree.tree_.node_count
+    if count < 1 or len(inner.children_left) != count or len(inner.children_right) != count:
+        return False
+    left, right, feature = inner.children_left, inner.children_right, inner.feature
+    own, leaf = np.arange(count), inner.children_left == -1
+    below = (left > own) & (left < count) & (right > own) & (right < count)
+    known = (feature >= 0) & (feature < len(FEATURES))
+    return bool(np.where(leaf, right == -1, below & known).all())
 
 
 def _zero_or_one(labels: ArrayLike) -> NDArray[np.int64]:

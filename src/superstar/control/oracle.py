@@ -5,6 +5,7 @@ Sequences are looked through exhaustively up to a depth, and from there on along
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
+from numbers import Integral
 
 from superstar.control.algorithm import Brakes
 from superstar.control.env import ShiftEnv
@@ -48,9 +49,7 @@ def best_sequence(
     Raises:
         InputError: a depth or width below 1.
     """
-    for name, value in (("exhaustive depth", exhaustive), ("width", width)):
-        if value < 1:
-            raise InputError(f"the {name} must be at least 1, not {value}")
+    _check_search(exhaustive, width)
     first = transitions.distance_at(batch)
     scores: dict[Prefix, float] = {(): score(())}
     frontier: list[Prefix] = [()] if _may_go_on(transitions, batch, (), brakes, first) else []
@@ -64,7 +63,7 @@ def best_sequence(
         frontier = [p for p in reached if _may_go_on(transitions, batch, p, brakes, first)]
         if depth >= exhaustive:
             frontier = sorted(frontier, key=lambda prefix: -scores[prefix])[:width]
-    scores |= {prefix: score(prefix) for prefix in known if prefix not in scores}
+    scores |= {prefix: score(prefix) for prefix in map(tuple, known) if prefix not in scores}
     return min(scores, key=lambda prefix: (-scores[prefix], len(prefix), prefix))
 
 
@@ -87,11 +86,19 @@ def best_return(
         discount: γ, in [0, 1].
         exhaustive: length up to which all sequences are looked at, at least 1.
         width: of the beam beyond that, at least 1.
-        known: other sequences of actions to consider, whole episodes.
+        known: other sequences of actions to consider, whole episodes; what ends before its episode
+            counts for nothing.
+
+    Raises:
+        InputError: a depth or width below 1, or a discount outside [0, 1].
     """
+    _check_search(exhaustive, width)
+    if not 0 <= discount <= 1:
+        raise InputError(f"the discount must lie in [0, 1], not {discount}")
     view = env.view()
     n_actions = len(env.actions)
-    best = max((play(view, batch, path, discount)[0] for path in known), default=-inf)
+    played = [play(view, batch, path, discount) for path in known]
+    best = max((value for value, ended in played if ended), default=-inf)
     frontier: list[tuple[int, ...]] = [()]
     for depth in range(1, env.horizon + 1):
         running: dict[tuple[int, ...], float] = {}
@@ -120,6 +127,12 @@ def play(env: ShiftEnv, batch: int, actions: Iterable[int], discount: float) -> 
         weight *= discount
         ended = terminated or truncated
     return total, ended
+
+
+def _check_search(exhaustive: int, width: int) -> None:
+    for name, value in (("exhaustive depth", exhaustive), ("width", width)):
+        if not isinstance(value, Integral) or value < 1:
+            raise InputError(f"the {name} must be a whole number from 1 on, not {value}")
 
 
 def _may_go_on(

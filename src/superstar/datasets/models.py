@@ -97,7 +97,7 @@ class ActorsDataset(FileDataset):
             save_actor(actor, self._filepath / f"{name}.safetensors", actions)
 
     def load(self) -> dict[str, tuple[nn.Module, tuple[str, ...]]]:
-        """The networks and the names of their actions, by name.
+        """The networks and the names of their actions, by name, numbers at its end in order.
 
         Raises:
             InputError: no such folder, or a file in it that is not an actor.
@@ -106,7 +106,7 @@ class ActorsDataset(FileDataset):
 
         if not self._filepath.is_dir():
             raise InputError(f"folder {self._filepath} does not exist")
-        files = sorted(self._filepath.glob("[!.]*.safetensors"))
+        files = sorted(self._filepath.glob("[!.]*.safetensors"), key=_by_number)
         return {file.stem: load_actor(file) for file in files}
 
 
@@ -165,6 +165,12 @@ class TransferredPoliciesDataset(RawDataset):
 
     def _describe(self) -> dict[str, Any]:
         return {"folder": str(self._folder), "benchmarks": self._benchmarks}
+
+
+def _by_number(file: Path) -> tuple[str, int]:
+    """Sorts `name-2` before `name-10`."""
+    name, _, number = file.stem.rpartition("-")
+    return (name, int(number)) if number.isdigit() else (file.stem, 0)
 
 
 class CriticDataset(FileDataset):

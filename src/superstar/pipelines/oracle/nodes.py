@@ -159,13 +159,15 @@ def summarise(
     tests: pd.DataFrame,
     returns: pd.DataFrame,
     evaluation: dict[str, Any],
+    parameters: dict[str, Any],
 ) -> tuple[pd.DataFrame, dict[str, float | None], str]:
     """The supervisor's policy beside the oracles, as a table, as metrics, and as a page."""
     found = pd.concat([surrogates, tests], ignore_index=True)
     table = summary.oracle_table(found)
     metrics = summary.metrics(table, returns)
     batch_size = Evaluation.model_validate(evaluation).batch_size
-    return table, metrics, report.compose(found, returns, metrics, batch_size)
+    exhaustive = Oracle.model_validate(parameters).exhaustive
+    return table, metrics, report.compose(found, returns, metrics, batch_size, exhaustive)
 
 
 def draw_oracle(surrogates: pd.DataFrame, tests: pd.DataFrame) -> Figure:

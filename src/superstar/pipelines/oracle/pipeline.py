@@ -63,6 +63,7 @@ def create_pipeline() -> Pipeline:
                     "oracle_on_tests",
                     "rival_returns",
                     "params:evaluation",
+                    "params:oracle",
                 ],
                 ["oracle_table", "oracle_metrics", "oracle_report"],
                 name="summarise_oracle",

@@ -13,6 +13,7 @@ def compose(
     returns: pd.DataFrame,
     metrics: dict[str, float | None],
     batch_size: int,
+    exhaustive: int,
 ) -> str:
     """The page.
 
@@ -21,14 +22,16 @@ def compose(
         returns: one row a held-out batch, policy and seed.
         metrics: shares of the oracles' gains.
         batch_size: images that chose.
+        exhaustive: length up to which the oracles look at all sequences.
     """
+    length = "one action" if exhaustive == 1 else f"up to {exhaustive} actions"
     parts = [
         "# How good the policy could be",
         "Written by `kedro run --pipelines oracle`. All policies and oracles choose by the same "
         f"batch of {batch_size} images, drawn from each set; what they chose is scored on the rest "
         "of the set, by the accuracy of `standard` (no other classifier takes part here). "
         f"`{BRAKED}` is Algorithm 1 with its brakes; `{FREE}` is without operability tree and β, "
-        "as in training (an episode still ends at α). Oracles search all sequences of two actions "
+        f"as in training (an episode still ends at α). Oracles search all sequences of {length} "
         "and go on along a beam; they also know what the policies chose, so by what they choose by "
         "none is better. The oracle of accuracy knows the labels of the batch; on the rest of the "
         "set it may be beaten.",
@@ -99,7 +102,9 @@ def _percent(share: float | None) -> str:
 
 def _batches(returns: pd.DataFrame) -> str:
     counts = returns.groupby("surrogate", sort=False)["batch"].nunique()
-    return " and ".join(f"{count} batches of {name}" for name, count in counts.items())
+    return " and ".join(
+        f"{count} batch{'es' if count > 1 else ''} of {name}" for name, count in counts.items()
+    )
 
 
 def _returns(returns: pd.DataFrame) -> pd.DataFrame:
