@@ -38,7 +38,7 @@ def set_value(values, path, value):
     return changed
 
 
-@pytest.mark.parametrize("environment", ["local", "test"])
+@pytest.mark.parametrize("environment", ["local", "test", "full", "cifar100"])
 def test_every_environment_is_valid(environment):
     assert Parameters.check(load(environment)).seed == 0
 
@@ -64,6 +64,23 @@ def test_every_environment_is_valid(environment):
         ("surrogate_generation.policy.names", ["unifrom_noise"], "did you mean 'uniform_noise'?"),
         ("severity_calibration.grids", {"median_blur": [1, 2, 3, 4, 5]}, "no grid for"),
         ("policy_training.beta", 1.5, "parameter policy_training.beta"),
+        (
+            "classifier_training.architecture.widht",
+            8,
+            "did you mean 'classifier_training.architecture.width'?",
+        ),
+        (
+            "classifier_training.architecture.width",
+            0,
+            "parameter classifier_training.architecture.width = 0",
+        ),
+        ("classifier_training.architecture.kind", "vgg", "'small_resnet', 'wide_resnet'"),
+        (
+            "classifier_training.augmix.epoch",
+            2,
+            "did you mean 'classifier_training.augmix.epochs'?",
+        ),
+        ("classifier_training.augmix.shift", 64, "classifier_training.augmix.shift = 64"),
         ("policy_training.alpha", 0, "parameter policy_training.alpha"),
         ("distance.projection", "pca", "parameter distance.projection = 'pca'"),
         ("distance.measure.kind", "waserstein", "did you mean 'wasserstein'?"),

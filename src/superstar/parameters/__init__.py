@@ -1,0 +1,58 @@
+"""The parameters of a run: which there are, of what type, and in what range.
+
+One model a pipeline. Values live in `conf/<environment>/`.
+"""
+
+from superstar.parameters.images import (
+    BenchmarkGeneration,
+    Corrupt,
+    DataPreparation,
+    Distance,
+    Execution,
+    PolicySurrogates,
+    SeverityCalibration,
+    SurrogateGeneration,
+)
+from superstar.parameters.learning import (
+    ClassifierTraining,
+    DenoiserTraining,
+    Operability,
+    PolicyTraining,
+    Published,
+    Training,
+)
+from superstar.parameters.studies import (
+    Evaluation,
+    Oracle,
+    ProjectionStudy,
+    Reporting,
+    RunTimeSweep,
+    Sensitivity,
+    TrainingSweep,
+)
+from superstar.parameters.whole import Parameters
+
+__all__ = [
+    "BenchmarkGeneration",
+    "ClassifierTraining",
+    "Corrupt",
+    "DataPreparation",
+    "DenoiserTraining",
+    "Distance",
+    "Evaluation",
+    "Execution",
+    "Operability",
+    "Oracle",
+    "Parameters",
+    "PolicySurrogates",
+    "PolicyTraining",
+    "ProjectionStudy",
+    "Published",
+    "Reporting",
+    "RunTimeSweep",
+    "Sensitivity",
+    "SeverityCalibration",
+    "SurrogateGeneration",
+    "Training",
+    "TrainingSweep",
+]

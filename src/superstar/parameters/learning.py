@@ -1,0 +1,175 @@
+"""Parameters of what is learned: classifiers, denoiser, tree and policy."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from superstar.errors import InputError, unknown_name
+from superstar.parameters.base import Count, Fraction, NotNegative, Positive, Section
+
+
+class SmallResNetShape(Section):
+    """`superstar.classifiers.SmallResNet`."""
+
+    kind: Literal["small_resnet"]
+    width: Count
+
+
+class WideResNetShape(Section):
+    """`superstar.classifiers.WideResNet`."""
+
+    kind: Literal["wide_resnet"]
+    depth: Count
+    width: Count
+    dropout: Annotated[float, Field(ge=0, lt=1)]
+
+
+class Training(Section):
+    """What every training of a classifier needs."""
+
+    epochs: Count
+    batch_size: Count
+    learning_rate: Positive
+    weight_decay: NotNegative
+    shift: Annotated[int, Field(ge=0)]
+
+
+class StandardTraining(Training):
+    """The ordinary classifier."""
+
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)]
+
+
+class AugmixTraining(Training):
+    """AugMix, from the ordinary classifier's weights."""
+
+    consistency: NotNegative
+    severity: Annotated[int, Field(ge=1, le=10)]
+
+
+class NoisymixTraining(AugmixTraining):
+    """NoisyMix, likewise."""
+
+    alpha: Positive
+    additive_noise: NotNegative
+    multiplicative_noise: NotNegative
+
+
+class PuzzlemixTraining(Training):
+    """Puzzle Mix, likewise."""
+
+    alpha: Positive
+    label_smoothness: NotNegative
+    data_smoothness: NotNegative
+    prior: NotNegative
+    transport: NotNegative
+
+
+class Published(Section):
+    """A checkpoint that others published."""
+
+    path: str
+    layout: str
+
+    @field_validator("path")
+    @classmethod
+    def _is_there(cls, path: str) -> str:
+        from superstar.decoding import user_path
+
+        if not user_path(path).is_file():
+            raise InputError(f"there is no checkpoint {path}: see classifier_training.published")
+        return path
+
+    @field_validator("layout")
+    @classmethod
+    def _is_known(cls, layout: str) -> str:
+        from superstar.classifiers import LAYOUTS
+
+        if layout not in LAYOUTS:
+            raise unknown_name("layout of a checkpoint", layout, LAYOUTS)
+        return layout
+
+
+class ClassifierTraining(Section):
+    """Classifiers under study. Those that were published are not trained."""
+
+    architecture: Annotated[SmallResNetShape | WideResNetShape, Field(discriminator="kind")]
+    standard: StandardTraining
+    augmix: AugmixTraining | None
+    noisymix: NoisymixTraining | None
+    puzzlemix: PuzzlemixTraining | None
+    published: dict[str, Published]
+
+    @property
+    def trained(self) -> dict[str, Training]:
+        """The trainings by the classifier's name, without those that were published."""
+        schemes: dict[str, Training | None] = {
+            "standard": self.standard,
+            "augmix": self.augmix,
+            "noisymix": self.noisymix,
+            "puzzlemix": self.puzzlemix,
+        }
+        return {
+            name: scheme
+            for name, scheme in schemes.items()
+            if scheme is not None and name not in self.published
+        }
+
+
+class DenoiserTraining(Section):
+    """DnCNN."""
+
+    depth: Annotated[int, Field(ge=2)]
+    width: Count
+    unshuffle: Count
+    enlarge: Count
+    epochs: Count
+    batch_size: Count
+    crop: Annotated[int, Field(ge=16)]
+    learning_rate: Positive
+    largest_sigma: Annotated[float, Field(gt=0, le=255)]
+    assessed_sigmas: Annotated[list[Annotated[float, Field(gt=0, le=255)]], Field(min_length=1)]
+    assessed_images: Count
+
+
+class Operability(Section):
+    """Labels by regression and the decision tree (paper, Minimum Condition for Operability)."""
+
+    r_squared: Annotated[float, Field(ge=0, le=1)]
+    depths: Annotated[list[Count], Field(min_length=1)]
+    holdout: Annotated[float, Field(gt=0, lt=1)]
+
+
+class Reward(Section):
+    """The reward's similarity term: weight and threshold (lambda and omega in the paper), form."""
+
+    ssim_weight: Annotated[float, Field(ge=0)]
+    ssim_threshold: Annotated[float, Field(ge=0, le=1)]
+    data_range: Annotated[float, Field(ge=1e-3)]
+    regulariser: Literal["paper", "monotone"]
+
+
+class Exploration(Section):
+    """Probability of a uniform action in episode e: max(floor, base ** (rate * (e + 1)))."""
+
+    base: Fraction
+    rate: Positive
+    floor: Annotated[float, Field(ge=0, le=1)]
+
+
+class PolicyTraining(Section):
+    """Actor-critic (paper, appendix E) and the thresholds of Algorithm 1."""
+
+    episodes: Count
+    learning_rate: Positive
+    discount: Annotated[float, Field(ge=0, lt=1)]
+    exploration: Exploration
+    reward: Reward
+    reward_scale: Positive
+    horizon: Count
+    alpha: Fraction
+    beta: Fraction | Literal["calibrated"]
+    beta_draws: Annotated[int, Field(ge=2)]
+    beta_margin: Annotated[float, Field(ge=0)]
+    memory_limit_mb: Count
+    checkpoint_episodes: Count

@@ -1,0 +1,117 @@
+"""Parameters of what is measured and reported."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator
+
+from superstar.errors import InputError
+from superstar.parameters.base import (
+    Count,
+    Fraction,
+    Positive,
+    Section,
+    Seed,
+    Severities,
+    Severity,
+    Strengths,
+    rising,
+)
+
+
+class Evaluation(Section):
+    """Algorithm 1 on every shift, severity and trial."""
+
+    severities: Severities
+    trials: Count
+    batch_size: Annotated[int, Field(ge=2)]
+    precision: Literal["float32", "bfloat16"]
+
+
+class Reporting(Section):
+    """Tables and figures."""
+
+    bootstrap_resamples: Annotated[int, Field(ge=10)]
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+    curve_window: Count
+    highlighted: list[str]
+    example_shift: str
+    example_beta_shift: str
+    example_beta_severity: Severity
+    example_beta: Positive
+    cluster_samples: Count
+    most_clusters: Count
+
+
+class Oracle(Section):
+    """The search for the best that any policy could do."""
+
+    seeds: Count
+    exhaustive: Count
+    width: Count
+    memory_limit_mb: Count
+
+
+class RunTimeSweep(Section):
+    """Values in Algorithm 1, with the run's own policy."""
+
+    alpha: list[Fraction]
+    beta: list[Positive]
+    horizon: list[Count]
+
+
+class TrainingSweep(Section):
+    """Values with policies trained anew."""
+
+    alpha: list[Fraction]
+    ssim_weight: list[Annotated[float, Field(ge=0)]]
+    ssim_threshold: list[Annotated[float, Field(ge=0, le=1)]]
+    horizon: list[Count]
+    batch_size: list[Annotated[int, Field(ge=2)]]
+    seed: list[Seed]
+
+
+class Sensitivity(Section):
+    """Values of each setting, changed one at a time around the run's own."""
+
+    run_time: RunTimeSweep
+    retrained: TrainingSweep
+    trials: Count
+
+
+class PerturbationStrengths(Section):
+    """Of each perturbation, from 0 (images as they are) upwards."""
+
+    gaussian_noise: Strengths
+    impulse_noise: Strengths
+    gaussian_blur: Strengths
+
+    @field_validator("*")
+    @classmethod
+    def _from_none(cls, strengths: list[float]) -> list[float]:
+        if strengths[0] != 0:
+            raise InputError("the first strength must be 0, which leaves images as they are")
+        return rising(strengths)
+
+    @field_validator("impulse_noise")
+    @classmethod
+    def _shares(cls, strengths: list[float]) -> list[float]:
+        if strengths[-1] > 1:
+            raise InputError("a share of pixels is 1 at most")
+        return strengths
+
+
+class ProjectionStudy(Section):
+    """Distances under several projections (paper, appendix C)."""
+
+    source: Literal["photos", "mnist"]
+    images: Count
+    size: Annotated[int, Field(ge=16)]
+    dimensions: Count
+    sample_sizes: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1)]
+    trials: Annotated[int, Field(ge=2)]
+    strengths: PerturbationStrengths
+
+    @field_validator("sample_sizes")
+    @classmethod
+    def _growing(cls, sizes: list[int]) -> list[int]:
+        return rising(sizes)

@@ -1,0 +1,161 @@
+"""All parameters of a run, and what is wrong with them in one line."""
+
+from typing import Annotated, Any, get_args
+
+from pydantic import Field, ValidationError, model_validator
+
+from superstar.errors import InputError, unknown_name
+from superstar.parameters.base import Scale, Section, Seed
+from superstar.parameters.images import (
+    BenchmarkGeneration,
+    Corrupt,
+    DataPreparation,
+    Distance,
+    Execution,
+    SeverityCalibration,
+    SurrogateGeneration,
+)
+from superstar.parameters.learning import (
+    ClassifierTraining,
+    DenoiserTraining,
+    Operability,
+    PolicyTraining,
+)
+from superstar.parameters.studies import Evaluation, Oracle, ProjectionStudy, Reporting, Sensitivity
+
+# Characters of a value that a message repeats.
+LONGEST_VALUE = 80
+
+
+class Parameters(Section):
+    """All parameters of a run."""
+
+    benchmark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+    seed: Seed
+    scale: Scale
+    execution: Execution
+    distance: Distance
+    data_preparation: DataPreparation
+    severity_calibration: SeverityCalibration
+    surrogate_generation: SurrogateGeneration
+    classifier_training: ClassifierTraining
+    denoiser_training: DenoiserTraining
+    operability: Operability
+    policy_training: PolicyTraining
+    benchmark_generation: BenchmarkGeneration
+    evaluation: Evaluation
+    reporting: Reporting
+    projection_study: ProjectionStudy
+    corrupt: Corrupt
+    oracle: Oracle
+    sensitivity: Sensitivity
+
+    @model_validator(mode="after")
+    def _fit_the_images(self) -> "Parameters":
+        size = self.data_preparation.size
+        for name, value, most in (
+            ("distance.dimensions", self.distance.dimensions, size**2),
+            ("denoiser_training.crop", self.denoiser_training.crop, size),
+            *(
+                (f"classifier_training.{name}.shift", training.shift, size - 1)
+                for name, training in self.classifier_training.trained.items()
+            ),
+        ):
+            if value > most:
+                raise InputError(
+                    f"{name} = {value}: images of {size}x{size} pixels allow {most} at most"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _compare_like_with_like(self) -> "Parameters":
+        design, deployed = self.surrogate_generation.policy.batch_size, self.evaluation.batch_size
+        if design != deployed:
+            raise InputError(
+                f"surrogate_generation.policy.batch_size ({design}) and evaluation.batch_size "
+                f"({deployed}) must be equal: the distance falls as a batch grows"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _examples_are_evaluated(self) -> "Parameters":
+        for name in ("example_shift", "example_beta_shift"):
+            shift = getattr(self.reporting, name)
+            if shift not in self.benchmark_generation.shifts:
+                raise InputError(
+                    f"reporting.{name} {shift!r} is not among benchmark_generation.shifts: "
+                    "set it to one of them"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _study_has_images(self) -> "Parameters":
+        study = self.projection_study
+        if study.dimensions > study.size**2:
+            raise InputError(
+                f"projection_study.dimensions = {study.dimensions}: images of "
+                f"{study.size}x{study.size} pixels allow {study.size**2} at most"
+            )
+        if study.images < 2 * study.sample_sizes[-1]:
+            raise InputError(
+                f"projection_study.images = {study.images}: disjoint samples of "
+                f"{study.sample_sizes[-1]} clean and {study.sample_sizes[-1]} perturbed images "
+                f"need {2 * study.sample_sizes[-1]}"
+            )
+        return self
+
+    @classmethod
+    def check(cls, values: dict[str, Any]) -> "Parameters":
+        """The parameters, checked.
+
+        Raises:
+            InputError: the first thing that is wrong, by its full name.
+        """
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise InputError(_first_line(error, values)) from None
+
+
+def _first_line(error: ValidationError, values: dict[str, Any]) -> str:
+    first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+    path = _without_kinds([str(part) for part in first["loc"]])
+    name = ".".join(path)
+    if first["type"] == "extra_forbidden":
+        known = [f"{'.'.join(path[:-1])}.{field}".lstrip(".") for field in _fields(path[:-1])]
+        return str(unknown_name("parameter", name, known))
+    if first["type"] == "missing":
+        return f"parameter {name} is missing"
+    message = first["msg"].removeprefix("Value error, ")
+    if not name:
+        return message
+    given = f" = {first['input']!r}"
+    if len(given) > LONGEST_VALUE:
+        given = ""
+    return f"parameter {name}{given}: {message[:1].lower()}{message[1:]}"
+
+
+def _without_kinds(path: list[str]) -> list[str]:
+    """A place in the configuration: of several kinds of section pydantic names the kind too."""
+    return [part for place, part in enumerate(path) if len(_models(path[:place])) < 2]
+
+
+def _fields(path: list[str]) -> list[str]:
+    return list(dict.fromkeys(field for model in _models(path) for field in model.model_fields))
+
+
+def _models(path: list[str]) -> list[type[Section]]:
+    """The sections that may stand at a place; none where it holds none, or names of one's own."""
+    found: list[type[Section]] = [Parameters]
+    for part in path:
+        found = [
+            kind
+            for model in found
+            if part in model.model_fields
+            for kind in (
+                model.model_fields[part].annotation,
+                *get_args(model.model_fields[part].annotation),
+            )
+            if isinstance(kind, type) and issubclass(kind, Section)
+        ]
+    return found
