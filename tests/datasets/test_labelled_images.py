@@ -214,5 +214,5 @@ def test_without_network_it_is_said_what_to_put_where(tmp_path, monkeypatch):
     monkeypatch.setattr("torchvision.datasets.CIFAR100", fail)
     dataset = LabelledImagesDataset(folder=str(tmp_path / "absent"))
     dataset.check()
-    with pytest.raises(InputError, match=r"could not be downloaded: unpack cifar-100-python"):
+    with pytest.raises(InputError, match=r"could not be downloaded: put cifar-100-python\.tar\.gz"):
         dataset.load()()

@@ -71,6 +71,18 @@ def test_numbers_that_are_asked_for_are_met_or_refused():
         prepare(size=32)
 
 
+def test_images_that_occur_twice_are_not_held_out():
+    images = source().train
+    images.images[1::2] = images.images[::2]
+    with pytest.raises(InputError, match="only 0 of the 60 training images occur once"):
+        hold_out(images, 12, None, 0)
+    images = source().train
+    images.images[:20] = images.images[0]
+    out, kept = hold_out(images, 12, None, 0)
+    assert out.min() >= 20
+    assert sorted([*out, *kept]) == list(range(60))
+
+
 def test_photographs_need_numbers():
     parameters = {"size": 64, "train": None, "validation": 10, "test": 10}
     with pytest.raises(InputError, match="train and test must be numbers"):
@@ -86,7 +98,9 @@ def test_photographs_need_numbers():
 def test_each_class_gives_its_share(labels, share, seed):
     labels = np.array(labels)
     held = max(1, int(share * len(labels)))
-    out, kept = hold_out(labels, held, None, seed)
+    array = np.zeros((len(labels), 16, 16, 3), np.uint8)
+    array[:, 0, 0, 0] = np.arange(len(labels))
+    out, kept = hold_out(ImageSet(array, labels), held, None, seed)
     assert sorted([*out, *kept]) == list(range(len(labels)))
     counts, drawn = (np.bincount(part, minlength=5) for part in (labels, labels[out]))
     # Pairs are dealt out, so that a class may be one pair ahead or behind.

@@ -27,6 +27,7 @@ from superstar.images import ImageSet
 
 SPLITS = ("train", "test")
 TORCHVISION = "cifar-100-python"
+ARCHIVE = f"{TORCHVISION}.tar.gz"
 MD5 = {
     "train": "16019d7e3df5f24257cddd939b257f8d",
     "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
@@ -58,8 +59,8 @@ class LabelledImagesDataset(RawDataset):
     """Clean images from a folder (read only); the folder's layout is found out.
 
     - `cifar-100-python/` with `train`, `test` and `meta`: CIFAR-100 as torchvision leaves it. The
-      files' sums are checked, so that they are read as what they are. Where the folder is empty or
-      missing, torchvision downloads them.
+      files' sums are checked, so that they are read as what they are. Where the folder is empty,
+      missing, or holds the archive alone, torchvision downloads and unpacks them.
     - `train*.parquet` and `test*.parquet`, here or in `data/`: tables of the Hugging Face hub with
       encoded images (`img` or `image`) and labels (`fine_label` or `label`). Class names come from
       the table's metadata, or else from `fine_label_names.txt`, one a line.
@@ -122,7 +123,7 @@ def _layout(folder: Path) -> Read:
         if missing:
             raise InputError(
                 f"{folder / TORCHVISION} lacks {', '.join(missing)}: unpack "
-                f"{TORCHVISION}.tar.gz there once more, or remove it"
+                f"{ARCHIVE} there once more, or remove it"
             )
         return read_torchvision
     for read, found in (
@@ -137,7 +138,8 @@ def _layout(folder: Path) -> Read:
                 f"{folder} holds {'tables' if read is read_hub else 'folders'}, "
                 f"but none of its {lacking} images"
             )
-    if not folder.exists() or not any(not p.name.startswith(".") for p in folder.iterdir()):
+    there = [path.name for path in folder.iterdir()] if folder.exists() else []
+    if all(name.startswith(".") or name == ARCHIVE for name in there):
         return download
     raise InputError(
         f"{folder} holds no images in a known layout: {TORCHVISION}/ of CIFAR-100, "
@@ -160,9 +162,9 @@ def download(folder: Path) -> LabelledImages:
             CIFAR100(folder, download=True)
     except (OSError, RuntimeError) as error:
         raise InputError(
-            f"CIFAR-100 could not be downloaded: unpack {TORCHVISION}.tar.gz into {folder}, put "
-            "the Hugging Face hub's train*.parquet and test*.parquet there, or folders train/ and "
-            "test/ of images by class"
+            f"CIFAR-100 could not be downloaded: put {ARCHIVE} into {folder}, or "
+            "the Hugging Face hub's train*.parquet and test*.parquet, or folders train/ and test/ "
+            "of images by class"
         ) from error
     return read_torchvision(folder)
 
@@ -179,8 +181,7 @@ def read_torchvision(folder: Path) -> LabelledImages:
         content = path.read_bytes()
         if hashlib.md5(content, usedforsecurity=False).hexdigest() != expected:
             raise InputError(
-                f"{path} is not CIFAR-100's, or was cut short: unpack {TORCHVISION}.tar.gz once "
-                "more"
+                f"{path} is not CIFAR-100's, or was cut short: unpack {ARCHIVE} once more"
             )
         contents[name] = read_plain_pickle(content, path)
     sets = [

@@ -63,7 +63,7 @@ def _split(
                 f"the {split} images are {height}x{width} pixels, but data_preparation.size is "
                 f"{given.size}"
             )
-    validation, train = hold_out(images.train.labels, given.validation, given.train, seed)
+    validation, train = hold_out(images.train, given.validation, given.train, seed)
     test = spread(images.test.labels, given.test, seed)
     sets = {
         "train": images.train.take(train),

@@ -1,23 +1,29 @@
 """Which images of a data set train, validate and test."""
 
+import hashlib
+from collections import Counter
+
 import numpy as np
 from numpy.typing import NDArray
 
 from superstar.errors import InputError
-from superstar.images import stream
+from superstar.images import ImageSet, stream
 
 
 def hold_out(
-    labels: NDArray[np.int64], held: int, kept: int | None, seed: int
+    images: ImageSet, held: int, kept: int | None, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split a set by class: the images held out, and those kept.
+
+    Images that occur twice (CIFAR-100 has 14 pairs, some of two classes) are not held out, so that
+    none is trained on and judged on.
 
     Of each class as large a share is held out as of the others, up to one image or two. The images
     held out come in pairs of one class, so that every second one makes a half in which all classes
     are as frequent as in the other; and classes take turns, so that the first ones stand for all.
 
     Args:
-        labels: of all images, int64 (N,).
+        images: the set, of N images.
         held: images to hold out.
         kept: images to keep; None keeps the rest.
         seed: of the draw.
@@ -28,15 +34,23 @@ def hold_out(
     Raises:
         InputError: more images than there are.
     """
-    rest = len(labels) - held
+    once = np.flatnonzero(~_occurring_twice(images))
+    rest = len(images) - held
     if (rest if kept is None else kept) > rest or rest < 1:
         wanted = "some to train on" if kept is None else f"{kept} to train on"
         raise InputError(
             f"data_preparation asks for {held} images to hold out and {wanted}, but there are "
-            f"{len(labels)}"
+            f"{len(images)}"
         )
-    order = _in_turns(labels, 2, seed)
-    return order[:held], order[held : None if kept is None else held + kept]
+    if held > len(once):
+        raise InputError(
+            f"data_preparation.validation = {held}, but only {len(once)} of the {len(images)} "
+            "training images occur once"
+        )
+    out = once[_in_turns(images.labels[once], 2, seed)][:held]
+    others = np.setdiff1d(np.arange(len(images)), out)
+    order = others[_in_turns(images.labels[others], 1, seed)]
+    return out, order[:kept]
 
 
 def spread(labels: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:
@@ -57,6 +71,13 @@ def spread(labels: NDArray[np.int64], count: int | None, seed: int) -> NDArray[n
             f"data_preparation.test asks for {count} images, but there are {len(labels)}"
         )
     return np.sort(_in_turns(labels, 1, seed)[:count])
+
+
+def _occurring_twice(images: ImageSet) -> NDArray[np.bool_]:
+    """Which images are equal to another one, bool (N,)."""
+    digests = [hashlib.blake2b(image, digest_size=16).digest() for image in images.images]
+    counts = Counter(digests)
+    return np.array([counts[digest] > 1 for digest in digests])
 
 
 def _in_turns(labels: NDArray[np.int64], together: int, seed: int) -> NDArray[np.int64]:
