@@ -252,6 +252,12 @@ def test_a_checkpoint_of_another_version_is_replaced(tmp_path: Path, caplog):
         train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
 
 
+@pytest.mark.parametrize("change", [{"learning_rate": 1e30}, {"reward_scale": 1e38}])
+def test_training_that_diverges_says_so(change):
+    with pytest.raises(InputError, match="its training has diverged"):
+        train_actor_critic(Signpost(), episodes=20, progress=False, exploration_floor=0.0, **change)
+
+
 def test_exploration_stops_at_its_floor():
     curves = train_actor_critic(
         Signpost(), episodes=5, exploration_base=0.5, exploration_decay=2, progress=False

@@ -2,6 +2,7 @@ import dataclasses
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -316,6 +317,18 @@ def test_abstaining_hands_out_a_copy():
     assert recovery.actions == ()
     assert torch.equal(recovery.images, images)
     assert recovery.images.data_ptr() != images.data_ptr()
+
+
+def test_the_working_directory_is_not_replaced(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path in (".", ".."):
+        with pytest.raises(InputError, match="where this process works"):
+            supervisor().save(path)
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    with pytest.raises(InputError, match="link that leads nowhere"):
+        supervisor().save("one")
+    assert Path.cwd() == tmp_path
 
 
 def test_threads_that_ask_together_leave_their_number_as_it_was():

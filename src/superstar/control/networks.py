@@ -1,6 +1,5 @@
 """The policy and value networks, policies made of them, and their files (paper, appendix E)."""
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
@@ -22,32 +21,15 @@ Policy = Callable[[NDArray[np.float32], np.random.Generator], int]
 """A policy π: (state float32 (3,), random stream) → index of an action."""
 
 
-class _OneThread:
-    """One thread for whoever is inside; the last one to leave restores what the first found."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._inside = 0
-        self._before = 1
-
-    @contextmanager
-    def __call__(self) -> Iterator[None]:
-        with self._lock:
-            if self._inside == 0:
-                self._before = torch.get_num_threads()
-                torch.set_num_threads(1)
-            self._inside += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._inside -= 1
-                if self._inside == 0:
-                    torch.set_num_threads(self._before)
-
-
-one_thread = _OneThread()
-"""Several threads cost more than they save on networks this small, and change the sums."""
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Several threads cost more than they save on networks this small, and change the sums."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 class _Perceptron(nn.Module):
@@ -85,6 +67,9 @@ class Actor(_Perceptron):
         """Probabilities of the actions, float64 (..., n_actions) of sum 1, in states (..., 3).
 
         Computed in float64, so that a state alone and one of many get the same to some 1e-16.
+
+        Raises:
+            InputError: the weights have grown beyond all numbers.
         """
         device = self.linear1.weight.device
         with one_thread():
@@ -92,7 +77,13 @@ class Actor(_Perceptron):
             for layer in (self.linear1, self.linear2):
                 hidden = functional.relu(_in_float64(layer, hidden))
             logits = _in_float64(self.linear3, hidden)
-        return torch.softmax(logits, dim=-1).cpu().numpy()
+        chances = torch.softmax(logits, dim=-1).cpu().numpy()
+        if not np.isfinite(chances).all():
+            raise InputError(
+                "the policy's probabilities are no numbers: its training has diverged; lower "
+                "learning_rate or reward_scale"
+            )
+        return chances
 
 
 class Critic(_Perceptron):

@@ -194,7 +194,12 @@ class Supervisor:
         Raises:
             InputError: `path` is a file, or a folder with something else in it.
         """
-        path = Path(path).resolve()
+        try:
+            path = Path(path).resolve()
+        except (OSError, RuntimeError) as error:
+            raise InputError(f"{path} is a link that leads nowhere ({error})") from error
+        if Path.cwd().is_relative_to(path):
+            raise InputError(f"{path} is where this process works: name a folder of its own")
         for place in (path, *path.parents):
             if place.exists() and not place.is_dir():
                 raise InputError(f"{place} is a file: a supervisor is a folder")

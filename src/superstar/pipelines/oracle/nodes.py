@@ -18,6 +18,7 @@ from superstar.control.rivals import EntropyRule, best_single_action, fit_entrop
 from superstar.control.rollouts import discounted_returns, rollouts
 from superstar.control.transitions import Transitions
 from superstar.datasets import CorruptionArrays
+from superstar.errors import InputError
 from superstar.images import ImageSet, stream
 from superstar.parameters import (
     BenchmarkGeneration,
@@ -41,6 +42,8 @@ NOISE = "uniform_noise"
 
 def train_rivals(
     batches: Parts,
+    design: ImageSet,
+    test: ImageSet,
     supervisor: Supervisor,
     training: dict[str, Any],
     surrogates: dict[str, Any],
@@ -53,10 +56,24 @@ def train_rivals(
     All are chosen on the training batches of the policy's surrogates. The first seed is the run's
     own, so that its policy is the supervisor's once more. A2C joins them where its package is
     installed.
+
+    Raises:
+        InputError: no noise among the policy's surrogates, which the entropy rule is fitted to, or
+            sets of which a batch leaves nothing to score.
     """
     given, run = PolicyTraining.model_validate(training), Execution.model_validate(execution)
     wanted = Oracle.model_validate(parameters)
     policy = SurrogateGeneration.model_validate(surrogates).policy
+    if NOISE not in policy.names:
+        raise InputError(
+            f"the entropy rule is fitted to {NOISE}, which surrogate_generation.policy.names lacks"
+        )
+    smallest = min(len(design), len(test))
+    if policy.batch_size >= smallest:
+        raise InputError(
+            f"batches of {policy.batch_size} images leave none of a set of {smallest} to score: "
+            "lower surrogate_generation.policy.batch_size and evaluation.batch_size"
+        )
     images = {s: split_batches(batches, s, policy) for s in ("training", "held_out")}
     environments = {s: environment(images[s], supervisor, given, run.device) for s in images}
     actors: Actors = {}

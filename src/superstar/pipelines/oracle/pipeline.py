@@ -13,6 +13,8 @@ def create_pipeline() -> Pipeline:
                 nodes.train_rivals,
                 [
                     "policy_surrogates",
+                    "validation_design",
+                    "clean_test",
                     "supervisor",
                     "params:policy_training",
                     "params:surrogate_generation",
