@@ -145,6 +145,18 @@ def test_a_missing_parameter_is_named(base):
         Parameters.check(values)
 
 
+def test_lists_of_a_sweep_may_be_words(base):
+    values = set_value(base, "sensitivity.run_time.alpha", "0.5 0.7")
+    values = set_value(values, "sensitivity.run_time.beta", 1.05)
+    values = set_value(values, "sensitivity.retrained.seed", "1 2")
+    swept = Parameters.check(values).sensitivity
+    assert (swept.run_time.alpha, swept.run_time.beta) == ([0.5, 0.7], [1.05])
+    assert swept.retrained.seed == [1, 2]
+    values = set_value(values, "sensitivity.run_time.alpha", "0.5 much")
+    with pytest.raises(InputError, match=r"sensitivity\.run_time\.alpha\.1 = 'much'"):
+        Parameters.check(values)
+
+
 def test_a_set_of_shifts_stands_for_its_members():
     listed = ["imagenet_c_standard", "imagenet_cp", "saturate"]
     shifts = BenchmarkGeneration(shifts=listed).shifts

@@ -140,7 +140,11 @@ def train_actor_critic(
             learner.restore(saved)
             logger.info("policy training goes on from episode %d", learner.episode)
         except (KeyError, TypeError, ValueError, RuntimeError) as error:
-            logger.warning("%s is of another version and will be replaced (%r)", checkpoint, error)
+            logger.warning(
+                "%s is of another version and will be replaced (%r)",
+                None if checkpoint is None else checkpoint.path,
+                error,
+            )
             learner = _Learner(env, names, learning_rate, seed)
 
     policy = sampled(learner.actor)
@@ -280,7 +284,7 @@ class _Learner:
             optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
         self.rng.bit_generator.state = saved.values["rng"]
         self._env.unwrapped.np_random.bit_generator.state = saved.values["environment"]
-        self._rows = list(saved.values["rows"])
+        self._rows = [dict(row) for row in saved.values["rows"]]
         self._known = {(batch, tuple(corrections)) for batch, corrections in saved.values["known"]}
 
     def _networks(self) -> dict[str, nn.Module]:

@@ -1,5 +1,6 @@
 """Types of parameters, and what their groups have in common."""
 
+from contextlib import suppress
 from itertools import pairwise
 from typing import Annotated, Any, Literal
 
@@ -70,8 +71,15 @@ def split_words(value: Any) -> Any:
 def split_numbers(value: Any) -> Any:
     """A number, or numbers with spaces between, as a list of them."""
     if isinstance(value, str):
-        return [int(word) if word.isdecimal() else word for word in value.split()]
-    return [value] if isinstance(value, int) else value
+        return [_number(word) for word in value.split()]
+    return [value] if isinstance(value, int | float) else value
+
+
+def _number(word: str) -> int | float | str:
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(word)
+    return word
 
 
 # Lists, or on the command line, whose commas part parameters, words with spaces between.

@@ -2,12 +2,13 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from superstar.errors import InputError
 from superstar.parameters.base import (
     Count,
     Fraction,
+    NotNegative,
     Positive,
     Section,
     Seed,
@@ -15,7 +16,11 @@ from superstar.parameters.base import (
     Severity,
     Strengths,
     rising,
+    split_numbers,
 )
+
+SPLIT = BeforeValidator(split_numbers)
+"""Lists may be given on the command line, whose commas part parameters, with spaces between."""
 
 
 class Evaluation(Section):
@@ -54,20 +59,20 @@ class Oracle(Section):
 class RunTimeSweep(Section):
     """Values in Algorithm 1, with the run's own policy."""
 
-    alpha: list[Fraction]
-    beta: list[Positive]
-    horizon: list[Count]
+    alpha: Annotated[list[Fraction], SPLIT]
+    beta: Annotated[list[Positive], SPLIT]
+    horizon: Annotated[list[Count], SPLIT]
 
 
 class TrainingSweep(Section):
     """Values with policies trained anew."""
 
-    alpha: list[Fraction]
-    ssim_weight: list[Annotated[float, Field(ge=0)]]
-    ssim_threshold: list[Annotated[float, Field(ge=0, le=1)]]
-    horizon: list[Count]
-    batch_size: list[Annotated[int, Field(ge=2)]]
-    seed: list[Seed]
+    alpha: Annotated[list[Fraction], SPLIT]
+    ssim_weight: Annotated[list[NotNegative], SPLIT]
+    ssim_threshold: Annotated[list[Annotated[float, Field(ge=0, le=1)]], SPLIT]
+    horizon: Annotated[list[Count], SPLIT]
+    batch_size: Annotated[list[Annotated[int, Field(ge=2)]], SPLIT]
+    seed: Annotated[list[Seed], SPLIT]
 
 
 class Sensitivity(Section):

@@ -54,7 +54,8 @@ def compose(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
         "takes part. The operability tree and a calibrated β were made from the same images, so "
         "expect a little less elsewhere. In a trial a batch drawn from the set chooses a sequence, "
         "which is scored on the rest of the set by the accuracy of `standard`; "
-        f"{measured['trial'].nunique()} trials a set, since the policy is sampled. The set is "
+        f"{_counted(measured['trial'].nunique(), 'trial')} a set, since the policy is sampled. "
+        "The set is "
         f"parted into batches ({_batches(sweep, measured)}), which take turns; all settings with "
         "one batch size meet the same batches and the same random numbers.",
         "- `gain`: mean change of accuracy, in points, ± its standard error over batches and "
@@ -131,6 +132,10 @@ def _with_error(value: float, error: float) -> str:
     if pd.isna(value):
         return ""
     return f"{value:.2f} ± {error:.2f}" if error > 0 else f"{value:.2f}"
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _number(value: float, digits: int) -> str:
