@@ -128,7 +128,11 @@ def cifar100(folder: Path, draws: int = DRAWS) -> Setup:
     files = sorted(folder.glob("*test*.parquet"))
     if not files:
         raise InputError(f"{folder} holds no *test*.parquet with CIFAR-100's test images")
-    images = np.concatenate([read_parquet_images(file) for file in files])
+    return cifar100_setup(np.concatenate([read_parquet_images(file) for file in files]), draws)
+
+
+def cifar100_setup(images: Images, draws: int = DRAWS) -> Setup:
+    """Images of CIFAR-100 as the release treats them: uint8 (N, 32, 32, 3)."""
     points = int(min(MOST_POINTS, len(images) / (2 - 1 / CIFAR_OVERLAP)))
     return Setup(
         benchmark="cifar100",
