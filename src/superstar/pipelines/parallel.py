@@ -1,5 +1,7 @@
 """Calls that do not depend on one another, spread over processes."""
 
+import logging
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -10,6 +12,11 @@ from rich.progress import track
 from superstar.parameters import Execution
 
 Result = TypeVar("Result")
+
+LOG_SECONDS = 60.0
+"""What takes long gets a line in the log once that much time has passed since the last one."""
+
+logger = logging.getLogger(__name__)
 
 
 def spread(
@@ -24,7 +31,7 @@ def spread(
         function: of the module level, so that a worker finds it.
         arguments: of each call.
         run: with the number of workers, and of the threads that they share.
-        label: what the progress bar says.
+        label: what the progress bar and the log say.
     """
     threads = max(1, run.threads // run.workers)
     with warnings.catch_warnings(), parallel_config("loky", inner_max_num_threads=threads):
@@ -33,4 +40,11 @@ def spread(
         work = Parallel(n_jobs=run.workers, return_as="generator")(
             delayed(function)(*given) for given in arguments
         )
-        return list(track(work, label, total=len(arguments), transient=True))
+        results = []
+        logged = time.monotonic()
+        for result in track(work, label, total=len(arguments), transient=True):
+            results.append(result)
+            if time.monotonic() - logged >= LOG_SECONDS:
+                logged = time.monotonic()
+                logger.info("%s: %d of %d", label, len(results), len(arguments))
+        return results
