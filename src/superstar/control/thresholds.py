@@ -67,6 +67,55 @@ def calibrate_beta(
         InputError: not a batch of images, an argument outside its range, an unknown action or
             distance, or ratios so spread out that no β in (0, 1] keeps the margin.
     """
+    if not margin >= 0:
+        raise InputError(f"the margin must be at least 0, not {margin}")
+    ratios = clean_ratios(
+        clean,
+        reference,
+        projection,
+        batch_size=batch_size,
+        draws=draws,
+        actions=actions,
+        denoiser=denoiser,
+        seed=seed,
+        distance=distance,
+    )
+    by_action = ratios.groupby("action")["ratio"].agg(["min", "std"])
+    strongest = by_action.iloc[int(by_action["min"].to_numpy().argmin())]
+    lowest, spread = float(strongest["min"]), float(strongest["std"])
+    beta = min(1.0, lowest) - margin * spread
+    if not beta > 0:
+        raise InputError(
+            f"no beta in (0, 1] keeps a margin of {margin:g}: {strongest.name} takes clean images "
+            f"to {lowest:.3g} of their distance, with a spread of {spread:.3g}"
+        )
+    return BetaCalibration(beta, ratios)
+
+
+def clean_ratios(
+    clean: Tensor,
+    reference: Tensor,
+    projection: Embedding,
+    *,
+    batch_size: int,
+    draws: int,
+    actions: Sequence[str] = ACTIONS,
+    denoiser: Denoiser | None = None,
+    seed: int = 0,
+    distance: str | Distance = "wasserstein",
+) -> pd.DataFrame:
+    """What each action alone does to the distance of clean images.
+
+    Arguments are those of `calibrate_beta`.
+
+    Returns:
+        One row a draw and action: `draw`, `action`, `ratio` of the distance after the action to
+        that before.
+
+    Raises:
+        InputError: not a batch of images, an argument outside its range, an unknown action or
+            distance, or images at distance 0.
+    """
     check_images(clean, "clean images")
     check_actions(actions, denoiser)
     names = [name for name in actions if name != "nop"]
@@ -78,8 +127,6 @@ def calibrate_beta(
         )
     if draws < 2:
         raise InputError(f"the spread of ratios needs at least 2 draws, not {draws}")
-    if not margin >= 0:
-        raise InputError(f"the margin must be at least 0, not {margin}")
 
     measure = Distance.of(distance)
 
@@ -98,17 +145,7 @@ def calibrate_beta(
         for name in names:
             after = measure(reference, after_points[name][chosen])
             rows.append({"draw": draw, "action": name, "ratio": after / before})
-    ratios = pd.DataFrame(rows)
-    by_action = ratios.groupby("action")["ratio"].agg(["min", "std"])
-    strongest = by_action.iloc[int(by_action["min"].to_numpy().argmin())]
-    lowest, spread = float(strongest["min"]), float(strongest["std"])
-    beta = min(1.0, lowest) - margin * spread
-    if not beta > 0:
-        raise InputError(
-            f"no beta in (0, 1] keeps a margin of {margin:g}: {strongest.name} takes clean images "
-            f"to {lowest:.3g} of their distance, with a spread of {spread:.3g}"
-        )
-    return BetaCalibration(beta, ratios)
+    return pd.DataFrame(rows)
 
 
 def _points(

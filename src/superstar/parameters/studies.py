@@ -50,6 +50,7 @@ class Reporting(Section):
 class Oracle(Section):
     """The search for the best that any policy could do."""
 
+    severities: Severities
     seeds: Count
     exhaustive: Count
     width: Count

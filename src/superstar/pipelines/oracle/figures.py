@@ -6,6 +6,10 @@ from matplotlib.figure import Figure
 from superstar.pipelines.oracle.comparison import BY_DISTANCE, FREE
 from superstar.pipelines.oracle.summary import RUNGS, ladder
 
+LABELS = {
+    "oracle of accuracy": "oracle of accuracy, no brakes",
+    "oracle of distance": "oracle of distance, no brakes",
+}
 MARKERS = {
     "oracle of accuracy": ("D", "black"),
     "oracle of distance": ("s", "C0"),
@@ -25,7 +29,9 @@ def oracle_figure(found: pd.DataFrame) -> Figure:
     for place, rung in enumerate(RUNGS):
         marker, colour = MARKERS[rung]
         heights = [row + 0.18 * (place - (len(RUNGS) - 1) / 2) for row in rows]
-        left.plot(table[rung], heights, marker, color=colour, ms=5, ls="", label=rung)
+        left.plot(
+            table[rung], heights, marker, color=colour, ms=5, ls="", label=LABELS.get(rung, rung)
+        )
     left.axvline(0, color="black", lw=0.8)
     left.set_yticks(rows, [shift.replace("_", " ") for shift in table["shift"]])
     left.invert_yaxis()
@@ -42,7 +48,7 @@ def oracle_figure(found: pd.DataFrame) -> Figure:
     right.axhline(0, color="black", lw=0.8)
     right.grid(alpha=0.3)
     right.set(
-        title="the images that come nearest, one point a set",
+        title="the images that come nearest without brakes, one point a set",
         xlabel="fall of the distance, %",
         ylabel="gain in accuracy of standard, points",
     )

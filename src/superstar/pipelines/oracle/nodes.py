@@ -137,9 +137,12 @@ def search_surrogates(
     seed: int,
 ) -> pd.DataFrame:
     """Every policy and oracle on the surrogates of validation images."""
+    wanted = Oracle.model_validate(parameters).severities
     sets = []
     for key, load in surrogates.items():
         shift, _, severity = key.partition("/")
+        if int(severity) not in wanted:
+            continue
         sets.append(({"split": "surrogate", "shift": shift, "severity": int(severity)}, load))
     return _search(
         sets, supervisor, actors, rules, classifier, parameters, evaluation, execution, seed
@@ -160,7 +163,7 @@ def search_tests(
 ) -> pd.DataFrame:
     """Every policy and oracle on the shifted test sets and the clean one."""
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
-    levels = Evaluation.model_validate(evaluation).severities
+    levels = Oracle.model_validate(parameters).severities
     cells = [("none", None), *((shift, level) for shift in shifts for level in levels)]
     sets = [
         ({"split": "test", "shift": shift, "severity": level}, partial(shifted.load, shift, level))

@@ -69,7 +69,8 @@ def compose(
     parts += [
         "## Where the distance misleads",
         "Sets on which the sequence that brings the images nearest costs accuracy: "
-        f"{_misled_share(found)}. The worst:",
+        f"{'; '.join(f'{brakes} {_misled_share(found, kind)}' for kind, brakes in BRAKES.items())}"
+        ". The worst without brakes:",
         _markdown(_misled(found).head(20), texts=3),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -148,7 +149,7 @@ def _range(lowest: pd.Series, highest: pd.Series) -> list[str]:
 
 
 def _misled(found: pd.DataFrame) -> pd.DataFrame:
-    rows = _nearest(found)
+    rows = _nearest(found, FREE)
     misled = rows[rows["accuracy_gain"] < 0].sort_values("accuracy_gain", kind="stable")
     return pd.DataFrame(
         {
@@ -162,16 +163,16 @@ def _misled(found: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _misled_share(found: pd.DataFrame) -> str:
+def _misled_share(found: pd.DataFrame, controller: str) -> str:
     shares = [
         f"{(rows['accuracy_gain'] < 0).sum()} of {len(rows)} {split} sets"
-        for split, rows in _nearest(found).groupby("split", sort=False)
+        for split, rows in _nearest(found, controller).groupby("split", sort=False)
     ]
     return ", ".join(shares)
 
 
-def _nearest(found: pd.DataFrame) -> pd.DataFrame:
-    return found[(found["controller"] == FREE) & (found["policy"] == BY_DISTANCE)]
+def _nearest(found: pd.DataFrame, controller: str) -> pd.DataFrame:
+    return found[(found["controller"] == controller) & (found["policy"] == BY_DISTANCE)]
 
 
 def _markdown(table: pd.DataFrame, texts: int = 1) -> str:

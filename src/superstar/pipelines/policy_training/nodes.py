@@ -14,7 +14,7 @@ from superstar.checkpoint import Checkpoint
 from superstar.control import ShiftEnv, Supervisor
 from superstar.control.actor_critic import evaluate_policy
 from superstar.control.networks import Actor
-from superstar.control.thresholds import calibrate_beta
+from superstar.control.thresholds import calibrate_beta, clean_ratios
 from superstar.images import ImageSet
 from superstar.measures import Distance, Projection
 from superstar.parameters import (
@@ -43,19 +43,27 @@ def calibrate_thresholds(
 ) -> tuple[dict[str, float], pd.DataFrame]:
     """Alpha and beta of Algorithm 1, and the clean images' ratios that beta rests on."""
     given = PolicyTraining.model_validate(parameters)
-    calibration = calibrate_beta(
-        design.batch(),
-        points,
-        Projection.from_dict(projection),
-        batch_size=SurrogateGeneration.model_validate(surrogates).policy.batch_size,
-        draws=given.beta_draws,
-        denoiser=denoiser.to(Execution.model_validate(execution).device),
-        margin=given.beta_margin,
-        seed=seed,
-        distance=Distance.from_dict(measure),
-    )
-    beta = calibration.beta if given.beta == "calibrated" else given.beta
-    return {"alpha": given.alpha, "beta": float(beta)}, calibration.ratios
+    images = (design.batch(), points, Projection.from_dict(projection))
+    how: dict[str, Any] = {
+        "batch_size": SurrogateGeneration.model_validate(surrogates).policy.batch_size,
+        "draws": given.beta_draws,
+        "denoiser": denoiser.to(Execution.model_validate(execution).device),
+        "seed": seed,
+        "distance": Distance.from_dict(measure),
+    }
+    if given.beta == "calibrated":
+        calibration = calibrate_beta(*images, margin=given.beta_margin, **how)
+        return {"alpha": given.alpha, "beta": calibration.beta}, calibration.ratios
+    beta, ratios = float(given.beta), clean_ratios(*images, **how)
+    lowest = ratios.loc[ratios["ratio"].idxmin()]
+    if lowest["ratio"] < beta:
+        logger.warning(
+            "policy_training.beta = %g: on clean images %s alone passes it (ratio %.3f)",
+            beta,
+            lowest["action"],
+            lowest["ratio"],
+        )
+    return {"alpha": given.alpha, "beta": beta}, ratios
 
 
 def train_policy(
