@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from superstar.corruptions import SHIFTS
+from superstar.datasets import ReferenceTableDataset
 from superstar.errors import InputError
 from superstar.pipelines.reporting import reference
 
@@ -107,16 +108,23 @@ def test_a_run_stands_beside_a_reference(project_copy, published):
     assert "Means over gaussian noise:" in page
 
 
-@pytest.mark.parametrize(
-    ("content", "said"), [(None, "cannot be read"), ("", "cannot be read"), ("a,b\n", "no rows")]
-)
-def test_a_reference_that_cannot_be_read_is_refused_before_any_work(project_copy, content, said):
-    path = project_copy.root / "paper.csv"
-    if content is not None:
-        path.write_text(content)
-    give(project_copy, str(path))
+def test_a_reference_that_is_not_there_is_refused_before_any_work(project_copy):
+    give(project_copy, "absent.csv")
     outcome = project_copy.run()
     assert outcome.returncode != 0
-    assert said in outcome.stderr
+    assert "cannot be read" in outcome.stderr
     assert "Traceback" not in outcome.stderr
     assert "prepare_clean_sets" not in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "cannot be read"), ("", "cannot be read"), ("a,b\n", "holds no rows")],
+)
+def test_tables_are_looked_at_before_a_run(tmp_path, content, said):
+    path = tmp_path / "paper.csv"
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(InputError, match=said):
+        ReferenceTableDataset(filepath=str(path)).check()
+    ReferenceTableDataset(filepath=None).check()
