@@ -32,9 +32,11 @@ def sorted_shadows(
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Both sets along each direction (L, m), in ascending order: (L, N) and (L, M).
 
-    The origin is the mean of the reference, which costs no distance and saves digits.
+    The origin lies between the sets' means, which costs no distance and saves digits; it is the
+    same for either order of the sets, so that rounding does not tell them apart.
     """
-    centre = reference.mean(dim=0, dtype=torch.float64)
+    means = [part.mean(dim=0, dtype=torch.float64) for part in (reference, points)]
+    centre = (means[0] + means[1]) / 2
     lines = torch.tensor(directions)
 
     def shadows(part: Tensor) -> NDArray[np.float32]:
