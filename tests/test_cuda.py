@@ -12,6 +12,7 @@ from torch import nn
 from superstar.actions import ACTIONS, DnCNN, apply_action, denoise, load_denoiser, save_denoiser
 from superstar.actions.denoiser_training import psnr_gains, train_denoiser
 from superstar.classifiers import (
+    Schedule,
     SmallResNet,
     accuracy,
     initialised,
@@ -49,7 +50,7 @@ SIDE = 32
 COLOURS = {"mean": (0.45, 0.45, 0.45), "std": (0.25, 0.25, 0.25)}
 WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
 DENOISER = {"depth": 4, "width": 16, "crop": 16, "batch_size": 16, "epochs": 24, "threads": 1}
-CLASSIFIER = {"batch_size": 16, "epochs": 4, "threads": 1}
+CLASSIFIER = Schedule(epochs=4, batch_size=16, learning_rate=0.01, threads=1, device="cuda")
 BFLOAT16 = 0.02
 """Error of a shallow denoiser in bfloat16, as a share of what it takes off."""
 
@@ -76,7 +77,7 @@ def denoiser(photos):
 
 @pytest.fixture(scope="module")
 def classifier():
-    return train_standard(untrained(), tinted(), **CLASSIFIER, device="cuda")[0]
+    return train_standard(untrained(), tinted(), CLASSIFIER)[0]
 
 
 def untrained():
@@ -264,7 +265,7 @@ def test_accuracy(classifier):
 
 
 def test_classifier_training_repeats(classifier, tmp_path):
-    again, history = train_standard(untrained(), tinted(), **CLASSIFIER, device="cuda")
+    again, history = train_standard(untrained(), tinted(), CLASSIFIER)
     assert next(again.parameters()).is_cuda
     assert history[-1] < history[0]
     assert same_weights(again, classifier)
@@ -276,8 +277,8 @@ def test_classifier_training_repeats(classifier, tmp_path):
 
 @pytest.mark.parametrize("train", [train_augmix, train_noisymix, train_puzzlemix])
 def test_augmented_training(classifier, train):
-    tuned, history = train(classifier, tinted(), **CLASSIFIER, device="cuda")
-    again, _ = train(classifier, tinted(), **CLASSIFIER, device="cuda")
+    tuned, history = train(classifier, tinted(), CLASSIFIER)
+    again, _ = train(classifier, tinted(), CLASSIFIER)
     assert next(tuned.parameters()).is_cuda
     assert history[-1] < math.log(3)
     assert same_weights(tuned, again)
@@ -414,7 +415,7 @@ def test_the_devices_random_stream_is_neither_read_nor_changed(clean, photos, cl
     before = torch.cuda.get_rng_state()
     brief = {**DENOISER, "epochs": 1}
     first, _ = train_denoiser(photos["train"], **brief, device="cuda")
-    train_augmix(classifier, tinted(), **CLASSIFIER, device="cuda")
+    train_augmix(classifier, tinted(), CLASSIFIER)
     train_actor_critic(environment(clean, "cuda", ("nop",)), episodes=1, progress=False)
     assert torch.equal(torch.cuda.get_rng_state(), before)
     torch.cuda.manual_seed_all(2)

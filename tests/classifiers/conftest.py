@@ -7,4 +7,4 @@ from superstar.classifiers import train_standard
 @pytest.fixture(scope="session")
 def standard():
     """A classifier of tinted images, and its loss by epoch; tests leave it as it is."""
-    return train_standard(untrained(), tinted(), **QUICK)
+    return train_standard(untrained(), tinted(), QUICK)

@@ -22,11 +22,11 @@ from superstar.errors import InputError
 @pytest.mark.parametrize("severity", [0, 11])
 def test_severity_out_of_range_is_refused(standard, train, severity):
     with pytest.raises(InputError, match="severity"):
-        train(standard[0], tinted(), severity=severity, **QUICK)
+        train(standard[0], tinted(), QUICK, severity=severity)
 
 
 def test_fine_tuning_starts_from_what_standard_knows(standard):
-    _, history = train_augmix(standard[0], tinted(), **QUICK)
+    _, history = train_augmix(standard[0], tinted(), QUICK)
     assert history[0] < math.log(3)
 
 

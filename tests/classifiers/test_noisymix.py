@@ -115,7 +115,7 @@ def test_mixing_whole_images_at_any_point_mixes_their_logits(point):
 def test_a_network_without_mixing_points_is_refused():
     network = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(3, 3))
     with pytest.raises(InputError, match="cannot mix features of a Sequential"):
-        train_noisymix(network, tinted(), **QUICK)
+        train_noisymix(network, tinted(), QUICK)
 
 
 @pytest.mark.parametrize(
@@ -124,4 +124,4 @@ def test_a_network_without_mixing_points_is_refused():
 )
 def test_settings_out_of_range_are_refused(standard, arguments):
     with pytest.raises(InputError, match="alpha above 0 and noise of 0 or more"):
-        train_noisymix(standard[0], tinted(), **QUICK, **arguments)
+        train_noisymix(standard[0], tinted(), QUICK, **arguments)

@@ -227,7 +227,7 @@ def test_one_image_alone_and_sides_of_any_even_length():
     random = np.random.default_rng(0)
     odd = ImageSet(random.integers(0, 255, (8, 17, 16, 3), dtype=np.uint8), np.arange(8) % 3)
     with pytest.raises(InputError, match="one side of 17x16 pixels is odd"):
-        train_puzzlemix(untrained(), odd, **QUICK)
+        train_puzzlemix(untrained(), odd, QUICK)
 
 
 @pytest.mark.parametrize(
@@ -241,4 +241,4 @@ def test_one_image_alone_and_sides_of_any_even_length():
 )
 def test_settings_out_of_range_are_refused(standard, arguments, message):
     with pytest.raises(InputError, match=message):
-        train_puzzlemix(standard[0], tinted(), **QUICK, **arguments)
+        train_puzzlemix(standard[0], tinted(), QUICK, **arguments)

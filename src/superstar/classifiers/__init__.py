@@ -7,7 +7,7 @@ from superstar.classifiers.noisymix import train_noisymix
 from superstar.classifiers.published import LAYOUTS, load_published
 from superstar.classifiers.puzzlemix import train_puzzlemix
 from superstar.classifiers.resnet import SmallResNet
-from superstar.classifiers.training import initialised, train_standard
+from superstar.classifiers.training import Schedule, initialised, train_standard
 from superstar.classifiers.weights import load_classifier, save_classifier
 from superstar.classifiers.wide_resnet import WideResNet
 
@@ -26,6 +26,7 @@ __all__ = [
     "LAYOUTS",
     "Classifier",
     "Precision",
+    "Schedule",
     "SmallResNet",
     "WideResNet",
     "accuracy",

@@ -7,11 +7,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torchvision.transforms.v2 import AugMix
 
-from superstar.checkpoint import Checkpoint
-from superstar.classifiers.training import Network, tensors, trainable
+from superstar.classifiers.training import Network, Schedule, train_scheme
 from superstar.errors import InputError
 from superstar.images import ImageSet
-from superstar.training import fit, global_seed, random_windows
+from superstar.training import global_seed
 
 AUGMIX_GROUP = 8
 """Images that share AugMix's draw of operations; each has mixing weights of its own."""
@@ -20,19 +19,10 @@ AUGMIX_GROUP = 8
 def train_augmix(
     standard: Network,
     images: ImageSet,
+    schedule: Schedule,
     *,
-    epochs: int = 3,
-    batch_size: int = 64,
-    learning_rate: float = 0.003,
-    weight_decay: float = 0.05,
-    shift: int = 4,
     consistency: float = 12.0,
     severity: int = 3,
-    seed: int = 0,
-    threads: int = 2,
-    device: str | torch.device = "cpu",
-    checkpoint: Checkpoint | None = None,
-    checkpoint_epochs: int = 1,
 ) -> tuple[Network, list[float]]:
     """Fine-tune a classifier with AugMix (Hendrycks et al., ICLR 2020).
 
@@ -44,18 +34,9 @@ def train_augmix(
     Args:
         standard: where to start from; not changed.
         images: training images and their labels.
-        epochs: passes over the images.
-        batch_size: images a step, each three times.
-        learning_rate: highest rate of the one-cycle schedule.
-        weight_decay: of AdamW.
-        shift: largest shift in pixels along either axis.
+        schedule: of the training; each image of a batch goes in three times.
         consistency: weight of the divergence.
         severity: of AugMix's operations, 1 to 10.
-        seed: of the order of images and the augmentation.
-        threads: of the processor; results depend on it.
-        device: where to train.
-        checkpoint: from which an interrupted training goes on, see `superstar.training.fit`.
-        checkpoint_epochs: how many epochs go by from one checkpoint to the next.
 
     Returns:
         The classifier in eval mode and the mean loss of each epoch.
@@ -64,42 +45,25 @@ def train_augmix(
         InputError: labels out of range, other arguments out of theirs, or no progress.
     """
     check_severity(severity)
-    classifier, classes = trainable(standard, images)
-    pixels, labels = tensors(images, classes)
 
-    def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
-        clean = random_windows(pixels, indices, generator, margin=shift)
-        return three_views(clean, severity, generator), labels[indices]
+    def augment(clean: Tensor, labels: Tensor, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+        return three_views(clean, severity, generator), labels
 
     def loss(model: nn.Module, batch: Tensor, targets: Tensor) -> Tensor:
         clean, first, second = model(batch).float().chunk(3)
         divergence = jensen_shannon(clean, first, second)
         return functional.cross_entropy(clean, targets) + consistency * divergence
 
-    history = fit(
-        classifier,
-        make_batch,
+    return train_scheme(
+        "augmix",
+        standard,
+        images,
+        schedule,
+        augment,
         loss,
-        len(images),
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
-        untrained_loss=log(classes),
-        seed=seed,
-        threads=threads,
-        device=device,
-        description="classifier augmix",
-        checkpoint=checkpoint,
-        checkpoint_epochs=checkpoint_epochs,
-        settings={
-            "scheme": "augmix",
-            "shift": shift,
-            "consistency": consistency,
-            "severity": severity,
-        },
+        consistency=consistency,
+        severity=severity,
     )
-    return classifier, history
 
 
 def check_severity(severity: int) -> None:

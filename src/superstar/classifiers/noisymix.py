@@ -3,18 +3,15 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import log
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from superstar.checkpoint import Checkpoint
 from superstar.classifiers.augmix import check_severity, jensen_shannon, three_views
-from superstar.classifiers.training import Network, draw_seed, tensors, trainable
+from superstar.classifiers.training import Network, Schedule, draw_seed, train_scheme
 from superstar.errors import InputError
 from superstar.images import ImageSet, stream
-from superstar.training import fit, random_windows
 
 NOISE_SHARE = (2.0, 5.0)
 """Parameters of the beta distribution of a step's noise level, as a share of the highest."""
@@ -23,22 +20,13 @@ NOISE_SHARE = (2.0, 5.0)
 def train_noisymix(
     standard: Network,
     images: ImageSet,
+    schedule: Schedule,
     *,
-    epochs: int = 3,
-    batch_size: int = 64,
-    learning_rate: float = 0.003,
-    weight_decay: float = 0.05,
-    shift: int = 4,
     consistency: float = 12.0,
     severity: int = 3,
     alpha: float = 1.0,
     additive_noise: float = 0.5,
     multiplicative_noise: float = 0.5,
-    seed: int = 0,
-    threads: int = 2,
-    device: str | torch.device = "cpu",
-    checkpoint: Checkpoint | None = None,
-    checkpoint_epochs: int = 1,
 ) -> tuple[Network, list[float]]:
     """Fine-tune a classifier with NoisyMix (Erichson et al., 2022, arXiv:2202.01263).
 
@@ -59,21 +47,12 @@ def train_noisymix(
         standard: where to start from; not changed. Its attribute `mixing_points` lists the modules
             whose input may be mixed; the first one's input is the normalised image.
         images: training images and their labels.
-        epochs: passes over the images.
-        batch_size: images a step, each three times.
-        learning_rate: highest rate of the one-cycle schedule.
-        weight_decay: of AdamW.
-        shift: largest shift in pixels along either axis.
+        schedule: of the training; each image of a batch goes in three times.
         consistency: weight of the divergence.
         severity: of AugMix's operations, 1 to 10.
         alpha: of the beta distribution of λ, above 0.
         additive_noise: highest standard deviation of what is added, in units of the features.
         multiplicative_noise: features are multiplied by up to 1 ± this.
-        seed: of the order of images, the augmentation, the mixing and the noise.
-        threads: of the processor; results depend on it.
-        device: where to train.
-        checkpoint: from which an interrupted training goes on, see `superstar.training.fit`.
-        checkpoint_epochs: how many epochs go by from one checkpoint to the next.
 
     Returns:
         The classifier in eval mode and the mean loss of each epoch.
@@ -88,15 +67,15 @@ def train_noisymix(
             "NoisyMix needs an alpha above 0 and noise of 0 or more, "
             f"not {alpha}, {additive_noise} and {multiplicative_noise}"
         )
-    classifier, classes = trainable(standard, images)
-    points = _mixing_points(classifier)
-    pixels, labels = tensors(images, classes)
+    _mixing_points(standard)
 
-    def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
-        clean = random_windows(pixels, indices, generator, margin=shift)
-        return three_views(clean, severity, generator), labels[indices], draw_seed(generator)
+    def augment(
+        clean: Tensor, labels: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return three_views(clean, severity, generator), labels, draw_seed(generator)
 
     def loss(model: nn.Module, batch: Tensor, targets: Tensor, seed_of_step: Tensor) -> Tensor:
+        points = _mixing_points(model)
         mixing = Mixing.draw(
             int(seed_of_step),
             len(targets),
@@ -112,33 +91,19 @@ def train_noisymix(
         divergence = jensen_shannon(clean, first, second)
         return mixing.share * own + (1 - mixing.share) * other + consistency * divergence
 
-    history = fit(
-        classifier,
-        make_batch,
+    return train_scheme(
+        "noisymix",
+        standard,
+        images,
+        schedule,
+        augment,
         loss,
-        len(images),
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
-        untrained_loss=log(classes),
-        seed=seed,
-        threads=threads,
-        device=device,
-        description="classifier noisymix",
-        checkpoint=checkpoint,
-        checkpoint_epochs=checkpoint_epochs,
-        settings={
-            "scheme": "noisymix",
-            "shift": shift,
-            "consistency": consistency,
-            "severity": severity,
-            "alpha": alpha,
-            "additive_noise": additive_noise,
-            "multiplicative_noise": multiplicative_noise,
-        },
+        consistency=consistency,
+        severity=severity,
+        alpha=alpha,
+        additive_noise=additive_noise,
+        multiplicative_noise=multiplicative_noise,
     )
-    return classifier, history
 
 
 @dataclass(frozen=True)

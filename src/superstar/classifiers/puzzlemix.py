@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from math import comb, gcd, inf, log
+from math import comb, gcd, inf
 
 import numpy as np
 import torch
@@ -11,12 +11,10 @@ from scipy.optimize import linear_sum_assignment
 from torch import Tensor, nn
 from torch.nn import functional
 
-from superstar.checkpoint import Checkpoint
 from superstar.classifiers.labelling import best_labels
-from superstar.classifiers.training import Network, draw_seed, tensors, trainable
+from superstar.classifiers.training import Network, Schedule, draw_seed, train_scheme
 from superstar.errors import InputError
 from superstar.images import ImageSet, stream
-from superstar.training import fit, random_windows
 
 GRIDS = (2, 4, 8, 16)
 """Blocks along a side of an image; each step draws one of these."""
@@ -31,22 +29,13 @@ CELL = 4
 def train_puzzlemix(
     standard: Network,
     images: ImageSet,
+    schedule: Schedule,
     *,
-    epochs: int = 3,
-    batch_size: int = 64,
-    learning_rate: float = 0.003,
-    weight_decay: float = 0.05,
-    shift: int = 4,
     alpha: float = 1.0,
     label_smoothness: float = 1.2,
     data_smoothness: float = 0.5,
     prior: float = 0.2,
     transport: float = 0.8,
-    seed: int = 0,
-    threads: int = 2,
-    device: str | torch.device = "cpu",
-    checkpoint: Checkpoint | None = None,
-    checkpoint_epochs: int = 1,
 ) -> tuple[Network, list[float]]:
     """Fine-tune a classifier with Puzzle Mix (Kim, Choo and Song, ICML 2020).
 
@@ -64,21 +53,12 @@ def train_puzzlemix(
     Args:
         standard: where to start from; not changed.
         images: training images and their labels; both sides must be even.
-        epochs: passes over the images.
-        batch_size: images a step.
-        learning_rate: highest rate of the one-cycle schedule.
-        weight_decay: of AdamW.
-        shift: largest shift in pixels along either axis.
+        schedule: of the training.
         alpha: of the beta distribution of λ, above 0.
         label_smoothness: β of the paper, cost of neighbouring blocks with other levels; at least 0.
         data_smoothness: γ over β, cost of differing colours at borders of blocks; in [0, 1].
         prior: η, how much the mask's ratio is drawn towards λ; at least 0.
         transport: ξ, cost of moving blocks; at least 0.
-        seed: of the order of images, the augmentation and the mixing.
-        threads: of the processor; results depend on it.
-        device: where to train.
-        checkpoint: from which an interrupted training goes on, see `superstar.training.fit`.
-        checkpoint_epochs: how many epochs go by from one checkpoint to the next.
 
     Returns:
         The classifier in eval mode and the mean loss of each epoch.
@@ -91,12 +71,11 @@ def train_puzzlemix(
         raise InputError(f"Puzzle Mix needs an alpha above 0, not {alpha}")
     weights = PuzzleWeights(label_smoothness, data_smoothness, prior, transport)
     grids = _grids(*images.images.shape[1:3])
-    classifier, classes = trainable(standard, images)
-    pixels, labels = tensors(images, classes)
 
-    def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
-        windows = random_windows(pixels, indices, generator, margin=shift)
-        return windows, labels[indices], draw_seed(generator)
+    def augment(
+        windows: Tensor, labels: Tensor, generator: torch.Generator
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        return windows, labels, draw_seed(generator)
 
     def loss(model: nn.Module, batch: Tensor, targets: Tensor, seed_of_step: Tensor) -> Tensor:
         random = stream(int(seed_of_step), "puzzlemix")
@@ -111,33 +90,19 @@ def train_puzzlemix(
         )
         return (ratios * own + (1 - ratios) * other).mean()
 
-    history = fit(
-        classifier,
-        make_batch,
+    return train_scheme(
+        "puzzlemix",
+        standard,
+        images,
+        schedule,
+        augment,
         loss,
-        len(images),
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
-        untrained_loss=log(classes),
-        seed=seed,
-        threads=threads,
-        device=device,
-        description="classifier puzzlemix",
-        checkpoint=checkpoint,
-        checkpoint_epochs=checkpoint_epochs,
-        settings={
-            "scheme": "puzzlemix",
-            "shift": shift,
-            "alpha": alpha,
-            "label_smoothness": label_smoothness,
-            "data_smoothness": data_smoothness,
-            "prior": prior,
-            "transport": transport,
-        },
+        alpha=alpha,
+        label_smoothness=label_smoothness,
+        data_smoothness=data_smoothness,
+        prior=prior,
+        transport=transport,
     )
-    return classifier, history
 
 
 @dataclass(frozen=True)

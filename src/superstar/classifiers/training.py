@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import log
 from typing import TypeVar
 
@@ -13,10 +14,13 @@ from torch.nn import functional
 from superstar.checkpoint import Checkpoint
 from superstar.errors import InputError
 from superstar.images import ImageSet
-from superstar.training import fit, global_seed, random_windows
+from superstar.training import Loss, fit, global_seed, random_windows
 
 Network = TypeVar("Network", bound=nn.Module)
 """Maps images in [0, 1] to logits."""
+Augment = Callable[[Tensor, Tensor, torch.Generator], tuple[Tensor, ...]]
+"""Images float32 (B, 3, H, W) in [0, 1], labels int64 (B,) and a generator in, the tensors of one
+training step out."""
 
 
 def initialised(build: Callable[[], Network], seed: int) -> Network:
@@ -30,38 +34,45 @@ def initialised(build: Callable[[], Network], seed: int) -> Network:
         return build()
 
 
+@dataclass(frozen=True)
+class Schedule:
+    """What the training of a classifier needs, whatever the scheme.
+
+    Attributes:
+        epochs: passes over the images.
+        batch_size: images a step.
+        learning_rate: highest rate of the one-cycle schedule.
+        weight_decay: of AdamW.
+        shift: largest shift in pixels along either axis, before any other augmentation.
+        seed: of the order of images and of all that is drawn.
+        threads: of the processor; results depend on it.
+        device: where to train.
+        checkpoint: from which an interrupted training goes on, see `superstar.training.fit`.
+        checkpoint_epochs: how many epochs go by from one checkpoint to the next.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float = 0.05
+    shift: int = 4
+    seed: int = 0
+    threads: int = 2
+    device: str | torch.device = "cpu"
+    checkpoint: Checkpoint | None = None
+    checkpoint_epochs: int = 1
+
+
 def train_standard(
-    network: Network,
-    images: ImageSet,
-    *,
-    epochs: int = 12,
-    batch_size: int = 64,
-    learning_rate: float = 0.01,
-    weight_decay: float = 0.05,
-    label_smoothing: float = 0.0,
-    shift: int = 4,
-    seed: int = 0,
-    threads: int = 2,
-    device: str | torch.device = "cpu",
-    checkpoint: Checkpoint | None = None,
-    checkpoint_epochs: int = 1,
+    network: Network, images: ImageSet, schedule: Schedule, *, label_smoothing: float = 0.0
 ) -> tuple[Network, list[float]]:
     """Train an ordinary classifier: shifts and mirror images are its only augmentation.
 
     Args:
         network: with its initial weights, as `initialised` gives them; not changed.
         images: training images and their labels.
-        epochs: passes over the images.
-        batch_size: images a step.
-        learning_rate: highest rate of the one-cycle schedule.
-        weight_decay: of AdamW.
+        schedule: of the training.
         label_smoothing: weight of the uniform distribution in the target, in [0, 1).
-        shift: largest shift in pixels along either axis.
-        seed: of the order of images and the augmentation.
-        threads: of the processor; results depend on it.
-        device: where to train.
-        checkpoint: from which an interrupted training goes on, see `superstar.training.fit`.
-        checkpoint_epochs: how many epochs go by from one checkpoint to the next.
 
     Returns:
         The classifier in eval mode and the mean loss of each epoch.
@@ -69,46 +80,80 @@ def train_standard(
     Raises:
         InputError: labels out of range, other arguments out of theirs, or no progress.
     """
-    classifier, classes = trainable(network, images)
-    pixels, labels = tensors(images, classes)
-
-    def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
-        return random_windows(pixels, indices, generator, margin=shift), labels[indices]
 
     def loss(model: nn.Module, batch: Tensor, targets: Tensor) -> Tensor:
         logits = model(batch).float()
         return functional.cross_entropy(logits, targets, label_smoothing=label_smoothing)
+
+    return train_scheme(
+        "standard",
+        network,
+        images,
+        schedule,
+        lambda windows, labels, generator: (windows, labels),
+        loss,
+        label_smoothing=label_smoothing,
+    )
+
+
+def train_scheme(
+    scheme: str,
+    network: Network,
+    images: ImageSet,
+    schedule: Schedule,
+    augment: Augment,
+    loss: Loss,
+    **settings: float,
+) -> tuple[Network, list[float]]:
+    """Train a copy of a network by a scheme of its own batches and loss.
+
+    Args:
+        scheme: its name.
+        network: where to start from; not changed.
+        images: training images and their labels.
+        schedule: of the training.
+        augment: makes the tensors of a step.
+        loss: the scalar to minimise, from the network and those tensors.
+        settings: what `augment` and `loss` depend on, see `superstar.training.fit`.
+
+    Returns:
+        The classifier in eval mode and the mean loss of each epoch.
+
+    Raises:
+        InputError: labels out of range, other arguments out of theirs, or no progress.
+    """
+    classifier = copy.deepcopy(network).requires_grad_(True).eval()
+    device = next(classifier.parameters()).device
+    with torch.no_grad():
+        classes = classifier(images.batch(slice(1)).to(device)).shape[1]
+    pixels, labels = _tensors(images, classes)
+
+    def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
+        windows = random_windows(pixels, indices, generator, margin=schedule.shift)
+        return augment(windows, labels[indices], generator)
 
     history = fit(
         classifier,
         make_batch,
         loss,
         len(images),
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        weight_decay=weight_decay,
+        epochs=schedule.epochs,
+        batch_size=schedule.batch_size,
+        learning_rate=schedule.learning_rate,
+        weight_decay=schedule.weight_decay,
         untrained_loss=log(classes),
-        seed=seed,
-        threads=threads,
-        device=device,
-        description="classifier standard",
-        checkpoint=checkpoint,
-        checkpoint_epochs=checkpoint_epochs,
-        settings={"scheme": "standard", "shift": shift, "label_smoothing": label_smoothing},
+        seed=schedule.seed,
+        threads=schedule.threads,
+        device=schedule.device,
+        description=f"classifier {scheme}",
+        checkpoint=schedule.checkpoint,
+        checkpoint_epochs=schedule.checkpoint_epochs,
+        settings={"scheme": scheme, "shift": schedule.shift, **settings},
     )
     return classifier, history
 
 
-def trainable(network: Network, images: ImageSet) -> tuple[Network, int]:
-    """A copy of the network to train, and the number of classes it tells apart."""
-    classifier = copy.deepcopy(network).requires_grad_(True).eval()
-    device = next(classifier.parameters()).device
-    with torch.no_grad():
-        return classifier, classifier(images.batch(slice(1)).to(device)).shape[1]
-
-
-def tensors(images: ImageSet, classes: int) -> tuple[Tensor, Tensor]:
+def _tensors(images: ImageSet, classes: int) -> tuple[Tensor, Tensor]:
     """The images, uint8 (N, H, W, 3), and their labels, int64 (N,).
 
     Raises:

@@ -1,6 +1,6 @@
 """Parameters of what is learned: classifiers, denoiser, tree and policy."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator
 
@@ -32,6 +32,11 @@ class Training(Section):
     learning_rate: Positive
     weight_decay: NotNegative
     shift: Annotated[int, Field(ge=0)]
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """What is the scheme's own."""
+        return self.model_dump(exclude=set(Training.model_fields))
 
 
 class StandardTraining(Training):

@@ -9,6 +9,7 @@ from superstar.checkpoint import Checkpoint
 from superstar.classifiers import (
     CLASSIFIERS,
     Classifier,
+    Schedule,
     SmallResNet,
     WideResNet,
     accuracy,
@@ -22,7 +23,7 @@ from superstar.classifiers import (
 from superstar.decoding import user_path
 from superstar.errors import InputError
 from superstar.images import ImageSet
-from superstar.parameters import ClassifierTraining, Distance, Execution, Published
+from superstar.parameters import ClassifierTraining, Distance, Execution, Published, Training
 
 STANDARD = "standard"
 SCHEMES: Mapping[str, Callable[..., tuple[Classifier, list[float]]]] = {
@@ -54,11 +55,8 @@ def train_standard_classifier(
     classifier, losses = train_standard(
         network,
         train,
-        **given.standard.model_dump(),
-        seed=seed,
-        threads=run.threads,
-        device=run.device,
-        checkpoint=checkpoint,
+        _schedule(given.standard, run, seed, checkpoint),
+        **given.standard.settings,
     )
     return classifier, _curves({STANDARD: losses})
 
@@ -86,11 +84,8 @@ def train_robust_classifiers(
         classifiers[name], losses[name] = SCHEMES[name](
             standard,
             train,
-            **scheme.model_dump(),
-            seed=seed,
-            threads=run.threads,
-            device=run.device,
-            checkpoint=checkpoint.part(name),
+            _schedule(scheme, run, seed, checkpoint.part(name)),
+            **scheme.settings,
         )
     for name, published in given.published.items():
         if name != STANDARD:
@@ -122,6 +117,20 @@ def _build(
     if shape.kind == "small_resnet":
         return SmallResNet(classes, shape.width, mean, std)
     return WideResNet(classes, shape.depth, shape.width, mean, std, shape.dropout)
+
+
+def _schedule(given: Training, run: Execution, seed: int, checkpoint: Checkpoint) -> Schedule:
+    return Schedule(
+        given.epochs,
+        given.batch_size,
+        given.learning_rate,
+        given.weight_decay,
+        given.shift,
+        seed,
+        run.threads,
+        run.device,
+        checkpoint,
+    )
 
 
 def _published(name: str, given: Published, class_names: Sequence[str]) -> Classifier:
