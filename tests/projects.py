@@ -5,8 +5,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+from launcher import Launcher
 
 ROOT = Path(__file__).parents[1]
 
@@ -17,24 +21,17 @@ class Project:
 
     root: Path
 
-    def command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "superstar", *arguments]
-
     @property
     def environment(self) -> dict[str, str]:
         hidden = {"MLFLOW_TRACKING_URI", "KEDRO_ENV", "COLUMNS"}
         return {name: value for name, value in os.environ.items() if name not in hidden}
 
     def kedro(self, *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.command(*arguments),
-            cwd=cwd or self.root,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        """Run it to its end."""
+        with tempfile.TemporaryDirectory() as output:
+            return _launcher().run(
+                list(arguments), cwd or self.root, self.environment, Path(output)
+            )
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """`kedro run` in environment test."""
@@ -43,7 +40,7 @@ class Project:
     def start_until(self, text: str, *arguments: str) -> subprocess.Popen[str]:
         """A run in environment test that has just logged `text`, and goes on."""
         process = subprocess.Popen(
-            self.command("run", "--env", "test", *arguments),
+            [sys.executable, "-m", "superstar", "run", "--env", "test", *arguments],
             cwd=self.root,
             env=self.environment,
             stderr=subprocess.PIPE,
@@ -62,6 +59,11 @@ class Project:
 
     def table(self) -> bytes:
         return self.data("08_reporting/main_table.csv").read_bytes()
+
+
+@cache
+def _launcher() -> Launcher:
+    return Launcher()
 
 
 def make_project(root: Path) -> Project:

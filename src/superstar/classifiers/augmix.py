@@ -5,7 +5,6 @@ from math import log
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from torchvision.transforms.v2 import AugMix
 
 from superstar.classifiers.training import Network, Schedule, train_scheme
 from superstar.errors import InputError
@@ -99,6 +98,8 @@ def augment_and_mix(images: Tensor, severity: int, seed: int) -> Tensor:
     Returns:
         float32 (N, 3, H, W), multiples of 1/255 in [0, 1].
     """
+    from torchvision.transforms.v2 import AugMix  # takes a second and a half
+
     transform = AugMix(severity=severity, all_ops=False)
     pixels = images.mul(255).round_().to(torch.uint8)
     with global_seed(seed):

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import skops.io
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import linregress
 from sklearn.metrics import roc_auc_score
@@ -203,6 +202,8 @@ def is_operable(tree: DecisionTreeClassifier, state: ArrayLike) -> bool:
 
 def save_tree(tree: DecisionTreeClassifier, path: str | PathLike[str]) -> None:
     """Write the tree with skops, which holds data only. Equal trees give equal files."""
+    import skops.io  # takes a second, which few callers need
+
     Path(path).write_bytes(_canonical(skops.io.dumps(tree)))
 
 
@@ -249,6 +250,8 @@ def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:
     path = Path(path)
     if not path.is_file():
         raise InputError(f"no operability tree at {path}: train one or correct the path")
+    import skops.io
+
     try:
         tree = skops.io.load(path, trusted=TRUSTED_TYPES)
     except Exception as error:  # damage can surface anywhere in the archive, the JSON or the arrays
