@@ -35,14 +35,15 @@ lint: $(READY) ## style, types and the direction of dependencies
 	$(BIN)/lint-imports
 
 results: ## show a run's results in the docs (BENCHMARK=photos)
-	mkdir -p docs/results
-	cp data/08_reporting/$(BENCHMARK)/report.md docs/results/$(BENCHMARK).md
-	cp data/08_reporting/$(BENCHMARK)/main_table.csv docs/results/$(BENCHMARK).csv
-	mkdir -p docs/figures
-	cp $(addprefix data/08_reporting/$(BENCHMARK)/figures/,example.png actions.png inaction.png) docs/figures/
-	@cd data/08_reporting/$(BENCHMARK) && for name in oracle sensitivity; do \
-		test ! -f $$name.md || { cp $$name.md "$(CURDIR)/docs/results/$(BENCHMARK)_$$name.md" && \
-			cp figures/$$name.png "$(CURDIR)/docs/figures/"; }; done
+	mkdir -p docs/results docs/figures
+	@cd data/08_reporting/$(BENCHMARK) && docs="$(CURDIR)/docs" && \
+		cp report.md "$$docs/results/$(BENCHMARK).md" && \
+		cp main_table.csv "$$docs/results/$(BENCHMARK).csv" && \
+		for name in example actions inaction; do \
+			cp figures/$$name.png "$$docs/figures/$(BENCHMARK)_$$name.png" || exit; done && \
+		for name in oracle sensitivity; do \
+			test ! -f $$name.md || { cp $$name.md "$$docs/results/$(BENCHMARK)_$$name.md" && \
+				cp figures/$$name.png "$$docs/figures/$(BENCHMARK)_$$name.png"; } || exit; done
 
 study: $(READY) ## compare the projections and show that in the docs (two minutes)
 	$(KEDRO) run --pipelines projection_study $(if $(ENV),--env $(ENV)) $(ARGS)

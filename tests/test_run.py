@@ -14,6 +14,7 @@ import pytest
 from superstar.actions import ACTIONS
 from superstar.control import Supervisor
 from superstar.images import from_uint8
+from superstar.pipeline_registry import PIPELINES
 
 RESULT_COLUMNS = [
     "controller",
@@ -89,6 +90,16 @@ def test_every_shift_and_surrogate_is_clustered(finished_run):
     assert set(table["shift"]) >= {"uniform_noise", "median_blur", "gaussian_noise", "contrast"}
     samples = pd.read_parquet(finished_run.data("08_reporting/state_samples.parquet"))
     assert (samples.groupby("shift").size() == 20).all()
+
+
+def test_the_report_tells_how_long_every_stage_took(finished_run):
+    times = pd.read_csv(finished_run.data("08_reporting/stage_times.csv"))
+    assert set(times["stage"]) == set(PIPELINES)
+    assert times["node"].is_unique
+    assert (times[["seconds", "peak_memory_gb"]] > 0).all(axis=None)
+    page = finished_run.data("08_reporting/report.md").read_text()
+    assert all(f"| {stage} " in page for stage in [*PIPELINES, "whole run"])
+    assert "classifier_training:" in page
 
 
 def test_figures_are_pictures(finished_run):

@@ -18,6 +18,7 @@ from kedro.pipeline.node import Node
 from superstar.checkpoint import Checkpoint
 from superstar.datasets.downloads import ClassFoldersDataset
 from superstar.datasets.raw import RawDataset
+from superstar.datasets.stage_times import StageTimesDataset
 from superstar.datasets.whole import PiecesDataset, Whole
 from superstar.errors import InputError
 from superstar.pipelines.corrupt.places import check_places
@@ -155,13 +156,14 @@ class ProvenanceHook:
 
 
 class StageHook:
-    """Logs a line for each node, and each stage's time and peak memory to MLflow.
+    """Logs a line for each node, notes its time and peak memory, and tells MLflow the stages'.
 
     A node's time runs from the end of the one before, so that loading and saving (where lazily
     made sets are made) count, and the stages add up to the run.
     """
 
     def __init__(self) -> None:
+        self._catalog: DataCatalog
         self._memory = _MemoryWatch()
         self._unsaved: set[str] = set()
         self._last_end = 0.0
@@ -169,8 +171,9 @@ class StageHook:
         self._peaks: dict[str, float] = {}
 
     @hook_impl
-    def before_pipeline_run(self) -> None:
+    def before_pipeline_run(self, catalog: DataCatalog) -> None:
         """Begin the clock, and begin watching memory."""
+        self._catalog = catalog
         self._seconds, self._peaks = {}, {}
         self._last_end = time.perf_counter()
         self._memory.start()
@@ -193,6 +196,9 @@ class StageHook:
         self._peaks[stage] = max(self._peaks.get(stage, 0.0), peak)
         self._last_end = now
         self._memory.reset()
+        times = self._catalog.get("stage_times")
+        if isinstance(times, StageTimesDataset) and node in pipelines["__default__"].nodes:
+            times.note(stage, node.name, seconds, peak)
         logger.info("%s: %s done in %.1f s, peak memory %.2f GB", stage, node.name, seconds, peak)
 
     @hook_impl(tryfirst=True)

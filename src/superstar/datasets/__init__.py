@@ -31,6 +31,7 @@ from superstar.datasets.models import (
     TreeDataset,
 )
 from superstar.datasets.raw import RawDataset, ReferenceTableDataset
+from superstar.datasets.stage_times import StageTimesDataset
 from superstar.datasets.tables import (
     CSVDataset,
     CurvesDataset,
@@ -74,6 +75,7 @@ __all__ = [
     "PublishedSetsDataset",
     "RawDataset",
     "ReferenceTableDataset",
+    "StageTimesDataset",
     "SupervisorDataset",
     "SweepDataset",
     "TextDataset",

@@ -20,6 +20,8 @@ from superstar.datasets import SEVERITIES, CorruptionArrays
 from superstar.images import ImageSet, stream
 from superstar.parameters import (
     BenchmarkGeneration,
+    ClassifierTraining,
+    DataPreparation,
     Distance,
     Evaluation,
     Execution,
@@ -32,12 +34,28 @@ from superstar.pipelines.reporting import (
     examples,
     figures,
     inaction,
+    origin,
     reference,
     report,
     tables,
 )
 
 logger = logging.getLogger(__name__)
+
+TOLD = (
+    "seed",
+    "execution",
+    "distance",
+    "data_preparation",
+    "surrogate_generation",
+    "classifier_training",
+    "denoiser_training",
+    "operability",
+    "policy_training",
+    "benchmark_generation",
+    "evaluation",
+)
+"""Parameters that the report tells."""
 
 
 def make_tables(
@@ -118,7 +136,6 @@ def compare_with_reference(
 
 def write_report(
     benchmark: str,
-    distance: dict[str, Any],
     shifts: dict[str, Any],
     main_table: str,
     overall: pd.DataFrame,
@@ -133,19 +150,29 @@ def write_report(
     severities: pd.DataFrame,
     beside: pd.DataFrame,
     abstained: pd.DataFrame,
+    evaluation_metrics: dict[str, float],
+    denoiser_metrics: dict[str, float],
+    operability_metrics: dict[str, float | None],
+    policy_metrics: dict[str, float],
+    stage_times: pd.DataFrame,
     parameters: dict[str, Any],
-    *metrics: dict[str, float | None],
+    **given: Any,
 ) -> str:
-    """The results of the run on one page."""
-    given = Distance.model_validate(distance)
-    measure = given.measure["kind"].replace("_", " ")
-    words = f"{measure}, projection `{given.projection}` to {given.dimensions} dimensions"
+    """The results of the run on one page; `given_<name>` are the parameters that it tells."""
+    told = {name: given[f"given_{name}"] for name in TOLD}
+    distance = Distance.model_validate(told["distance"])
+    measure = distance.measure["kind"].replace("_", " ")
+    words = f"{measure}, projection `{distance.projection}` to {distance.dimensions} dimensions"
     made = f"constants `{shifts['scale']}`, seed {shifts['seed']}"
     if shifts["frost"]:
         made += f", frost's textures {shifts['frost']}"
     if shifts["published"]:
         made += f"; as published: {', '.join(shifts['published'])}"
-    numbers = {name: value for part in metrics for name, value in part.items()}
+    clean = {
+        name.removeprefix(report.CLEAN_ACCURACY): accuracy
+        for name, accuracy in evaluation_metrics.items()
+        if name.startswith(report.CLEAN_ACCURACY)
+    }
     return report.compose(
         benchmark,
         words,
@@ -164,7 +191,14 @@ def write_report(
         beside,
         abstained,
         Reporting.model_validate(parameters).highlighted,
-        numbers,
+        denoiser_metrics | operability_metrics | policy_metrics | evaluation_metrics,
+        origin.classifiers_table(
+            ClassifierTraining.model_validate(told["classifier_training"]),
+            DataPreparation.model_validate(told["data_preparation"]).train,
+            clean,
+        ),
+        origin.stages_table(stage_times),
+        origin.configuration(told),
     )
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 from superstar.pipelines.reporting.reference import mean_shares
 from superstar.pipelines.reporting.tables import to_markdown
 
+CLEAN_ACCURACY = "clean_accuracy."
 NUMBERS = {
-    "clean_accuracy.": "accuracy on clean test images, % ({})",
     "psnr_gain_db.": "denoiser, gain in PSNR on validation images, dB ({})",
     "operability.auroc": "operability tree, AUROC on held-out surrogate images of all severities",
     "operability.accuracy": "operability tree, accuracy on held-out images at severity 5",
@@ -41,6 +41,9 @@ def compose(
     abstained: pd.DataFrame,
     highlighted: Sequence[str],
     metrics: Mapping[str, float | None],
+    classifiers: pd.DataFrame,
+    stages: pd.DataFrame,
+    configuration: str,
 ) -> str:
     """The page: what was recovered, what was done, where it abstained, and what it rests on.
 
@@ -63,6 +66,9 @@ def compose(
         abstained: % inoperable beside others'; may be empty.
         highlighted: shifts over which means stand beside others'.
         metrics: numbers of the run.
+        classifiers: how each was made, and its accuracy on clean images.
+        stages: how long each took, and its peak memory.
+        configuration: the run's, in YAML.
     """
     design = severities.pivot(index="surrogate", columns="severity", values="strength")
     changes = severities.pivot(index="surrogate", columns="severity", values="change")
@@ -111,9 +117,17 @@ def compose(
         "images are taken at all severities, in turn.",
         _markdown(alike.round(0)),
         "## What it rests on",
+        "The classifiers, with their accuracy on clean test images in %.",
+        _markdown(classifiers.round(2)),
         "Strengths of the surrogates, with the relative change of the state that each causes.",
         _markdown((design.astype(str) + " (" + shown + ")").reset_index()),
         _markdown(pd.DataFrame(_named(metrics), columns=["number", "value"])),
+        "## The run",
+        "Time and peak memory of each stage, up to this page; of a node that was interrupted, "
+        "since it went on.",
+        _markdown(_stages(stages)),
+        "Its configuration, but for the studies beside it:",
+        f"```yaml\n{configuration}```",
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -205,6 +219,11 @@ def _distances(table: pd.DataFrame) -> pd.DataFrame:
 
 def _wanted(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns="controller").round({"share": 0}).round(2)
+
+
+def _stages(table: pd.DataFrame) -> pd.DataFrame:
+    shown = table.round({"seconds": 0, "peak_memory_gb": 1})
+    return shown.rename(columns={"seconds": "time (s)", "peak_memory_gb": "peak memory (GB)"})
 
 
 def _count(clusters: pd.DataFrame) -> int:

@@ -1,0 +1,52 @@
+import pandas as pd
+import yaml
+
+from superstar.parameters import ClassifierTraining
+from superstar.pipelines.reporting import origin
+
+TRAINING = {"epochs": 3, "batch_size": 8, "learning_rate": 0.1, "weight_decay": 0.0, "shift": 0}
+
+
+def test_it_tells_which_classifiers_were_trained_and_from_what(tmp_path):
+    checkpoint = tmp_path / "theirs.pt"
+    checkpoint.touch()
+    given = ClassifierTraining.model_validate(
+        {
+            "architecture": {"kind": "small_resnet", "width": 8},
+            "standard": {**TRAINING, "label_smoothing": 0.0},
+            "augmix": {**TRAINING, "epochs": 2, "consistency": 1.0, "severity": 3},
+            "noisymix": None,
+            "puzzlemix": None,
+            "published": {"theirs": {"path": str(checkpoint), "layout": "augmix"}},
+        }
+    )
+    accuracies = {"standard": 61.0, "augmix": 60.0, "theirs": 70.0}
+    table = origin.classifiers_table(given, 4000, accuracies).set_index("classifier")
+    assert table["clean_accuracy"].to_dict() == accuracies
+    assert table["made"].to_dict() == {
+        "standard": "trained here on 4,000 images from random weights, epochs: 3",
+        "augmix": "trained here on 4,000 images from the weights of standard, epochs: 2",
+        "theirs": f"published, augmix: {checkpoint}",
+    }
+    everything = origin.classifiers_table(given, None, accuracies)
+    assert "on all training images" in everything.loc[0, "made"]
+
+
+def test_stages_keep_their_order_and_add_up():
+    times = pd.DataFrame(
+        [("b", "b1", 2.0, 0.5), ("a", "a1", 1.0, 3.0), ("b", "b2", 4.0, 0.7)],
+        columns=["stage", "node", "seconds", "peak_memory_gb"],
+    )
+    assert origin.stages_table(times).to_numpy().tolist() == [
+        ["b", 6.0, 0.7],
+        ["a", 1.0, 3.0],
+        ["whole run", 7.0, 3.0],
+    ]
+    assert origin.stages_table(times[:0]).empty
+
+
+def test_the_configuration_reads_back_in_its_order():
+    parameters = {"seed": 3, "evaluation": {"severities": [1, 5], "precision": "bfloat16"}}
+    text = origin.configuration(parameters)
+    assert yaml.safe_load(text) == parameters
+    assert text.index("seed") < text.index("evaluation")
