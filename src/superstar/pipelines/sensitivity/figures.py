@@ -10,13 +10,15 @@ from superstar.pipelines.sensitivity.report import heading
 from superstar.pipelines.sensitivity.summary import lines
 
 COLUMNS = 3
+Z_95 = 1.96
 MARKERS = {"gain": ("o", "C0"), "harm": ("s", "C3")}
 
 
 def sweep_figure(sweep: pd.DataFrame) -> Figure:
     """A panel a parameter, its values side by side at equal distances, the run's own shaded.
 
-    Bands behind the panels of what was trained anew show how far other seeds move the results.
+    Bars show how far other batches may move the gain; bands behind the panels of what was trained
+    anew, how far other seeds do.
     """
     panels = list(lines(sweep))
     seeds = sweep[sweep["swept"].isin(["seed", OWN])]
@@ -32,6 +34,16 @@ def sweep_figure(sweep: pd.DataFrame) -> Figure:
             axis.plot(
                 places, points[measure], marker + "-", color=colour, ms=5, lw=1, label=measure
             )
+        axis.errorbar(
+            places,
+            points["gain"],
+            yerr=Z_95 * points["gain_error"],
+            fmt="none",
+            ecolor=MARKERS["gain"][1],
+            capsize=2,
+            lw=1,
+            label="gain, 95% over batches",
+        )
         if trained.intersection(points["point"]) and len(seeds) > 1:
             for measure, (_, colour) in MARKERS.items():
                 low, high = seeds[measure].min(), seeds[measure].max()
