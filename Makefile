@@ -26,7 +26,7 @@ resume: $(READY) ## go on with an interrupted run from its last finished stage
 	$(KEDRO) run --only-missing-outputs $(if $(ENV),--env $(ENV)) $(ARGS)
 
 test: $(READY) ## all tests
-	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest --numprocesses auto --dist worksteal
 
 lint: $(READY) ## style, types and the direction of dependencies
 	$(BIN)/ruff check .

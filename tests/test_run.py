@@ -112,7 +112,7 @@ def test_the_supervisor_loads_from_its_folder(finished_run):
     supervisor = Supervisor.load(finished_run.data("06_models/supervisor"))
     clean = np.load(finished_run.data("05_model_input/shifted_sets/none.npy"))
     recovery = supervisor.recover(from_uint8(clean[:20]))
-    assert recovery.images.shape == (20, 3, 64, 64)
+    assert recovery.images.shape == (20, 3, 32, 32)
     assert recovery.actions == ()
 
 
