@@ -3,7 +3,9 @@ import pytest
 import torch
 from torch import nn
 
+from superstar.actions import apply_action
 from superstar.images import ImageSet
+from superstar.pipelines import scoring
 from superstar.pipelines.evaluation import protocol as subject
 from superstar.pipelines.evaluation.protocol import Cell, Protocol
 from superstar.pipelines.scoring import score_sequences
@@ -52,6 +54,29 @@ def test_scores_do_not_depend_on_the_batches(images):
     by_four, at_once = score(images, sequences, 4), score(images, sequences, 100)
     for sequence in sequences:
         np.testing.assert_array_equal(by_four[sequence]["bright"], at_once[sequence]["bright"])
+
+
+def test_what_sequences_begin_with_alike_is_applied_once(images, monkeypatch):
+    batch = images.batch()
+    visu, clahe = (apply_action(batch, name) for name in ("wavelet_visu", "clahe_2_1"))
+    expected = {
+        (): batch,
+        ("clahe_2_1",): clahe,
+        ("wavelet_visu", "clahe_2_1"): apply_action(visu, "clahe_2_1"),
+        ("wavelet_visu", "clahe_2_2"): apply_action(visu, "clahe_2_2"),
+        ("wavelet_visu", "wavelet_visu"): apply_action(visu, "wavelet_visu"),
+    }
+    applied = []
+
+    def counting(images, action, denoiser=None):
+        applied.append(action)
+        return apply_action(images, action, denoiser=denoiser)
+
+    monkeypatch.setattr(scoring, "apply_action", counting)
+    found = dict(scoring.apply_sequences(batch, list(reversed(expected)), None))
+    assert found.keys() == expected.keys()
+    assert all(torch.equal(found[sequence], expected[sequence]) for sequence in expected)
+    assert len(applied) == 5
 
 
 class Watching:

@@ -1,6 +1,6 @@
 """How often classifiers are right on a set of images after sequences of actions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -48,8 +48,7 @@ def score_sequences(
     }
     for part in parts(len(images), batch_size):
         labels = torch.from_numpy(np.array(images.labels[part]))
-        for sequence in sequences:
-            corrected = apply_sequence(images.batch(part), sequence, denoiser)
+        for sequence, corrected in apply_sequences(images.batch(part), sequences, denoiser):
             for name, classifier in classifiers.items():
                 said = predict(classifier, corrected, batch_size, device, precision)
                 hits[sequence][name].append((said == labels).numpy())
@@ -59,11 +58,22 @@ def score_sequences(
     }
 
 
-def apply_sequence(images: Tensor, sequence: Actions, denoiser: DnCNN | None) -> Tensor:
-    """The images after every action of a sequence, in order."""
-    for action in sequence:
-        images = apply_action(images, action, denoiser=denoiser)
-    return images
+def apply_sequences(
+    images: Tensor, sequences: Sequence[Actions], denoiser: DnCNN | None
+) -> Iterator[tuple[Actions, Tensor]]:
+    """Each sequence, in sorted order, with the images after every action of it.
+
+    The actions with which several sequences begin are applied once.
+    """
+    taken: Actions = ()
+    after = [images]
+    for sequence in sorted(sequences):
+        alike = max(n for n in range(len(after)) if taken[:n] == sequence[:n])
+        del after[alike + 1 :]
+        for action in sequence[alike:]:
+            after.append(apply_action(after[-1], action, denoiser=denoiser))
+        taken = sequence
+        yield sequence, after[-1]
 
 
 def parts(count: int, size: int) -> list[slice]:

@@ -11,7 +11,7 @@ from superstar.actions.dncnn import DnCNN
 from superstar.images import ImageSet, to_uint8
 from superstar.parameters import Execution
 from superstar.pipelines.reporting.figures import example_figure
-from superstar.pipelines.scoring import Actions, apply_sequence, score_sequences
+from superstar.pipelines.scoring import Actions, apply_sequences, score_sequences
 
 EXAMPLE_IMAGES = 4
 
@@ -47,7 +47,7 @@ def stages_figure(
         lines.append(f"distance {distance:.1f}")
     rows = one_of_each(clean, EXAMPLE_IMAGES)
     pictures = [clean.images[rows]] + [
-        to_uint8(apply_sequence(shifted.batch(rows), prefix, denoiser)) for prefix in prefixes
+        to_uint8(after) for _, after in apply_sequences(shifted.batch(rows), prefixes, denoiser)
     ]
     passed = len(actions) - failed
     names = [f"+ {action}" for action in actions[:passed]]
