@@ -103,3 +103,18 @@ def test_a_raw_input_that_changed_makes_what_was_made_of_it_outdated():
     stamps = {"made": Stamp(node_fingerprint(read, {}, {"photos": "these"}), "content")}
     assert outdated([read], {}, stamps, {"photos": "these"}) == set()
     assert outdated([read], {}, stamps, {"photos": "others"}) == {"made"}
+
+
+def test_a_published_checkpoint_that_changes_outdates_what_was_made_from_it(tmp_path):
+    checkpoint = tmp_path / "theirs.pt"
+    checkpoint.write_bytes(b"weights")
+    entry = {"theirs": {"path": str(checkpoint), "layout": "augmix"}}
+    values = {
+        "params:classifier_training": {"augmix": None, "published": entry},
+        "params:classifier_training.published": entry,
+    }
+    before = {name: node_fingerprint(Node("n", [name]), values, {}) for name in values}
+    assert before == {name: node_fingerprint(Node("n", [name]), values, {}) for name in values}
+    checkpoint.write_bytes(b"other weights")
+    for name in values:
+        assert node_fingerprint(Node("n", [name]), values, {}) != before[name]

@@ -78,18 +78,22 @@ def _results_of(name: str, value: Any) -> Any:
     if name in SPEED_ALONE:
         value = {key: part for key, part in value.items() if key not in SPEED_ALONE[name]}
     if name == "params:classifier_training":
-        published = {key: _file_of(entry) for key, entry in value["published"].items()}
-        value = value | {"published": published}
+        value = value | {"published": _files_of(value["published"])}
+    if name == "params:classifier_training.published":
+        value = _files_of(value)
     if name in SHIFTING:
         shifts = spell_out(value["shifts"])
         value = value | {"shifts": shifts, "frost": frost_of(shifts)}
     return value
 
 
-def _file_of(published: Mapping[str, Any]) -> dict[str, Any]:
-    """What tells whether a checkpoint is still the one that it was."""
-    told = user_path(published["path"]).stat()
-    return {**published, "size": told.st_size, "changed": told.st_mtime_ns}
+def _files_of(published: Mapping[str, Any]) -> dict[str, Any]:
+    """Checkpoints, with what tells whether they are still those that they were."""
+    files = {name: user_path(entry["path"]).stat() for name, entry in published.items()}
+    return {
+        name: {**entry, "size": files[name].st_size, "changed": files[name].st_mtime_ns}
+        for name, entry in published.items()
+    }
 
 
 def outdated(

@@ -53,9 +53,21 @@ def images() -> ImageSet:
 @pytest.fixture(scope="module")
 def standard(images, tmp_path_factory):
     checkpoint = Checkpoint(tmp_path_factory.mktemp("standard") / "checkpoint.safetensors")
+    return ordinary(images, checkpoint)[0]
+
+
+def ordinary(images, checkpoint, published=GIVEN["published"]):
     return nodes.train_standard_classifier(
-        images, NAMES, GIVEN, DISTANCE, EXECUTION, 0, checkpoint
-    )[0]
+        images,
+        NAMES,
+        GIVEN["architecture"],
+        GIVEN["standard"],
+        published,
+        DISTANCE,
+        EXECUTION,
+        0,
+        checkpoint,
+    )
 
 
 def robust(standard, images, path, given=GIVEN):
@@ -132,12 +144,9 @@ def test_published_classifiers_are_taken_instead(standard, images, tmp_path):
     assert list(classifiers) == ["augmix", "deepaugment", "puzzlemix"]
     assert curves.columns.tolist() == ["epoch", "puzzlemix"]
     assert classifiers["augmix"].arguments["block"] == "raw_shortcut"
-    given["published"] = {"standard": published(tmp_path / "three.pt")}
-    checkpoint = Checkpoint(tmp_path / "unused")
-    ordinary, losses = nodes.train_standard_classifier(
-        images, NAMES, given, DISTANCE, EXECUTION, 0, checkpoint
-    )
-    assert torch.equal(ordinary.head.weight, classifiers["augmix"].head.weight)
+    elsewhere = {"standard": published(tmp_path / "three.pt")}
+    taken, losses = ordinary(images, Checkpoint(tmp_path / "unused"), elsewhere)
+    assert torch.equal(taken.head.weight, classifiers["augmix"].head.weight)
     assert losses.empty
 
 

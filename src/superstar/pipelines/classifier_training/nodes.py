@@ -37,7 +37,9 @@ SCHEMES: Mapping[str, Callable[..., tuple[Classifier, list[float]]]] = {
 def train_standard_classifier(
     train: ImageSet,
     class_names: list[str],
-    parameters: dict[str, Any],
+    architecture: dict[str, Any],
+    training: dict[str, Any],
+    published: dict[str, Any],
     distance: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
@@ -47,7 +49,11 @@ def train_standard_classifier(
 
     Training that was interrupted goes on from its checkpoint.
     """
-    given, run = ClassifierTraining.model_validate(parameters), Execution.model_validate(execution)
+    run = Execution.model_validate(execution)
+    given = ClassifierTraining.model_validate(
+        {"architecture": architecture, STANDARD: training, "published": published}
+        | dict.fromkeys(SCHEMES)
+    )
     if STANDARD in given.published:
         return _published(STANDARD, given.published[STANDARD], class_names), _curves({STANDARD: []})
     colours = Distance.model_validate(distance)

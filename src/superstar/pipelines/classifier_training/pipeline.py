@@ -14,7 +14,10 @@ def create_pipeline() -> Pipeline:
                 [
                     "clean_train",
                     "class_names",
-                    "params:classifier_training",
+                    # No more of them than bear on it, so that it outlasts changes of the others.
+                    "params:classifier_training.architecture",
+                    "params:classifier_training.standard",
+                    "params:classifier_training.published",
                     "params:distance",
                     "params:execution",
                     "params:seed",
