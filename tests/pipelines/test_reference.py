@@ -17,6 +17,9 @@ ROWS = [
 ]
 
 
+NO_TRANSFER = pd.DataFrame(columns=["policy", "shift", "classifier"])
+
+
 @pytest.fixture
 def published():
     columns = ["shift", "classifier", "shifted", "recovered", "delta"]
@@ -54,7 +57,8 @@ def test_deltas_are_differences_of_accuracies(published):
 
 
 def test_shares_are_of_what_each_lost(main, published):
-    table = reference.beside_reference(main, reference.read_reference(published))
+    table = reference.beside_reference(main, NO_TRANSFER, reference.read_reference(published))
+    assert table["policy"].tolist() == ["own", "own"]
     assert table["shift"].tolist() == ["none", "gaussian_noise"]
     noise = table.iloc[1]
     assert (noise["share"], noise["reference_share"]) == (pytest.approx(50), pytest.approx(25))
@@ -63,6 +67,7 @@ def test_shares_are_of_what_each_lost(main, published):
     means = reference.mean_shares(table, ["gaussian_noise", "shot_noise"])
     assert means.to_dict("records") == [
         {
+            "policy": "own",
             "classifier": "standard",
             "delta": 30.0,
             "share": pytest.approx(50),
@@ -73,9 +78,21 @@ def test_shares_are_of_what_each_lost(main, published):
 
 
 def test_our_own_table_is_a_reference_too(main):
-    table = reference.beside_reference(main, reference.read_reference(main))
+    table = reference.beside_reference(main, NO_TRANSFER, reference.read_reference(main))
     assert len(table) == len(main)
     assert table["delta"].tolist() == table["reference_delta"].tolist()
+
+
+def test_policies_from_elsewhere_stand_beside_the_reference_too(main, published):
+    worse = main.assign(recovered=main["recovered"] - 12, delta=main["delta"] - 12, policy="photos")
+    worse.loc[worse["shift"] == "none", ["recovered", "delta"]] += 12
+    table = reference.beside_reference(main, worse, reference.read_reference(published))
+    noise = table[table["shift"] == "gaussian_noise"].set_index("policy")
+    assert noise["delta"].to_dict() == {"own": 30, "photos": 18}
+    assert noise["share"].tolist() == pytest.approx([50, 30])
+    assert (noise["reference_delta"] == 15).all()
+    means = reference.mean_shares(table, ["gaussian_noise"]).set_index("policy")
+    assert means["delta"].to_dict() == {"own": 30, "photos": 18}
 
 
 def test_tables_that_cannot_be_read_are_refused(published):
@@ -106,6 +123,7 @@ def test_a_run_stands_beside_a_reference(project_copy, published):
     page = project_copy.data("08_reporting/report.md").read_text()
     assert "## Beside the reference" in page
     assert "Means over gaussian noise:" in page
+    assert "The least Δ is " in page
 
 
 def test_a_reference_that_is_not_there_is_refused_before_any_work(project_copy):

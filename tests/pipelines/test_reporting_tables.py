@@ -120,6 +120,25 @@ def test_distances_are_told_with_what_the_definition_makes_of_them():
     assert table["operable"].tolist() == [pd.NA, True, False]
 
 
+def test_the_worst_cells_come_first_with_what_was_done_there(results):
+    results["distance_final"] = results["distance_initial"] * 0.5
+    lost = (results["shift"] == "fog") & (results["classifier"] == "standard")
+    results.loc[lost, "accuracy_recovered"] = 0.5 - 0.1 * results.loc[lost, "severity"].astype(int)
+    table = tables.worst_cells(results, 10)
+    assert table[["shift", "severity", "classifier"]].to_numpy().tolist() == [
+        ["fog", 5, "standard"],
+        ["fog", 1, "standard"],
+    ]
+    assert table["delta"].tolist() == pytest.approx([-50, -10])
+    assert table["distance_change"].tolist() == pytest.approx([-50, -50])
+    assert table.loc[0, "sequences"] == "clahe_2_1 (2)"
+    assert set(table.loc[1, "sequences"].split(", ")) == {"clahe_2_1 (1)", "none (1)"}
+    assert set(table.loc[1, "stop_reasons"].split(", ")) == {"alpha (1)", "beta (1)"}
+    assert len(tables.worst_cells(results, 1)) == 1
+    gained = results.assign(accuracy_recovered=results["accuracy_shifted"])
+    assert tables.worst_cells(gained, 10).empty
+
+
 def test_over_all_shifts_images_are_drawn_once_for_all(results, gains):
     # A shift that undoes what the other brings for each image leaves a mean without any spread.
     # All trials are alike, so that none comes from them.

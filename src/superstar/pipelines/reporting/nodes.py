@@ -117,8 +117,14 @@ def make_tables(
     )
 
 
+def list_worst_cells(results: pd.DataFrame, parameters: dict[str, Any]) -> pd.DataFrame:
+    """Where most accuracy was lost, and what was done there."""
+    return tables.worst_cells(results, Reporting.model_validate(parameters).worst_cells)
+
+
 def compare_with_reference(
     main: pd.DataFrame,
+    transfer: pd.DataFrame,
     operability: pd.DataFrame,
     accuracies: pd.DataFrame,
     inoperable: pd.DataFrame,
@@ -126,7 +132,7 @@ def compare_with_reference(
     """Accuracies and % inoperable beside those of others; empty where there are none."""
     beside = pd.DataFrame(columns=reference.COLUMNS)
     if len(accuracies):
-        beside = reference.beside_reference(main, reference.read_reference(accuracies))
+        beside = reference.beside_reference(main, transfer, reference.read_reference(accuracies))
     abstained = pd.DataFrame(columns=reference.INOPERABLE_COLUMNS)
     if len(inoperable):
         read = reference.read_inoperable(inoperable)
@@ -142,6 +148,7 @@ def write_report(
     transfer: pd.DataFrame,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
+    worst: pd.DataFrame,
     operability: pd.DataFrame,
     labels: pd.DataFrame,
     distances: pd.DataFrame,
@@ -182,6 +189,7 @@ def write_report(
         transfer,
         by_severity,
         actions,
+        worst,
         operability,
         labels,
         distances,

@@ -77,27 +77,39 @@ def shift_name(name: str) -> str:
     return "+".join(parts)
 
 
-def beside_reference(main: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
-    """Our table beside another, a row a shift and classifier that both have.
+def beside_reference(
+    main: pd.DataFrame, transfer: pd.DataFrame, reference: pd.DataFrame
+) -> pd.DataFrame:
+    """Our tables beside another, a row a policy, shift and classifier that both have.
 
     Args:
-        main: our main table.
+        main: our main table, whose policy is called `own`.
+        transfer: of `tables.transfer_table`, with policies from elsewhere; may be empty.
         reference: of `read_reference`.
 
     Returns:
-        `shift`, `classifier`, our `shifted`, `recovered`, `delta`, `delta_low`, `delta_high` and
-        `share`, theirs as `reference_shifted` and so on. Shares are of the accuracy lost to the
-        shift, the classifier's on `none` less that on the shift, in percent; missing where
-        nothing is lost.
+        `policy`, `shift`, `classifier`, our `shifted`, `recovered`, `delta`, `delta_low`,
+        `delta_high` and `share`, theirs as `reference_shifted` and so on. Shares are of the
+        accuracy lost to the shift, the classifier's on `none` less that on the shift, in percent;
+        missing where nothing is lost.
     """
-    ours, theirs = (
-        table.assign(share=_share(table)) for table in (main.drop(columns="controller"), reference)
-    )
+    policies = {OWN: main, **dict(list(transfer.groupby("policy", sort=False)))}
     columns = {name: f"reference_{name}" for name in [*NUMBERS, "share"]}
-    return ours.merge(theirs.rename(columns=columns), on=["shift", "classifier"])[COLUMNS]
+    theirs = reference.assign(share=_share(reference)).rename(columns=columns)
+    return pd.concat(
+        [
+            table.assign(policy=policy, share=_share(table)).merge(
+                theirs, on=["shift", "classifier"]
+            )[COLUMNS]
+            for policy, table in policies.items()
+        ],
+        ignore_index=True,
+    )
 
 
+OWN = "own"
 COLUMNS = [
+    "policy",
     "shift",
     "classifier",
     *NUMBERS,
@@ -130,11 +142,12 @@ def mean_shares(table: pd.DataFrame, shifts: list[str]) -> pd.DataFrame:
         shifts: to average over; those that are not there are left out.
 
     Returns:
-        A row a classifier: `classifier`, `delta`, `share`, `reference_delta`, `reference_share`.
+        A row a policy and classifier: `policy`, `classifier`, `delta`, `share`,
+        `reference_delta`, `reference_share`.
     """
     columns = ["delta", "share", "reference_delta", "reference_share"]
     rows = table[table["shift"].isin(shifts)]
-    return rows.groupby("classifier", sort=False)[columns].mean().reset_index()
+    return rows.groupby(["policy", "classifier"], sort=False)[columns].mean().reset_index()
 
 
 def _share(table: pd.DataFrame) -> pd.Series:

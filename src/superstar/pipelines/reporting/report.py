@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from superstar.pipelines.reporting.reference import mean_shares
+from superstar.pipelines.reporting.reference import OWN, mean_shares
 from superstar.pipelines.reporting.tables import to_markdown
 
 CLEAN_ACCURACY = "clean_accuracy."
@@ -31,6 +31,7 @@ def compose(
     transfer: pd.DataFrame,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
+    worst: pd.DataFrame,
     operability: pd.DataFrame,
     labels: pd.DataFrame,
     distances: pd.DataFrame,
@@ -56,6 +57,7 @@ def compose(
         transfer: the main table with policies from other benchmarks; may be empty.
         by_severity: Delta by severity.
         actions: what was done, by shift.
+        worst: where most accuracy was lost; may be empty.
         operability: % inoperable in two columns, of surrogates and of shifts.
         labels: of the surrogates, with the lines behind them.
         distances: of the test shifts, and whether they meet the definition of operable.
@@ -91,6 +93,7 @@ def compose(
         "## What it did",
         "Shares in % of severities and trials: how often it acted, and what ended the sequence.",
         _markdown(actions.drop(columns="controller").round(0)),
+        *_worst(worst),
         "## Where it abstains",
         "Single images that the operability tree calls inoperable (surrogates: held out), in %; "
         "abstained: severities and trials in which it calls the whole batch so, in %.",
@@ -144,6 +147,16 @@ def _transfer(table: pd.DataFrame) -> list[str]:
     return parts
 
 
+def _worst(table: pd.DataFrame) -> list[str]:
+    if table.empty:
+        return ["It cost no classifier accuracy at any severity of any shift."]
+    return [
+        "Where it cost most: Δ in points, mean over trials; sequences and what ended them, with "
+        "the number of trials; the change of the batch's distance in %.",
+        _markdown(table.round(2)),
+    ]
+
+
 def _beside(table: pd.DataFrame, highlighted: Sequence[str]) -> list[str]:
     if table.empty:
         return []
@@ -152,13 +165,36 @@ def _beside(table: pd.DataFrame, highlighted: Sequence[str]) -> list[str]:
         "Accuracies (%) and Δ of this run and of the reference table, and the share (%) of the "
         "accuracy lost to the shift that came back.",
     ]
-    for classifier, own in table.groupby("classifier", sort=False):
-        parts += [f"### {classifier}", _markdown(_reference_rows(own))]
+    own = table[table["policy"] == OWN]
+    others = table[table["policy"] != OWN]
+    for classifier, rows in own.groupby("classifier", sort=False):
+        shown = _reference_rows(rows)
+        for policy, elsewhere in others[others["classifier"] == classifier].groupby("policy"):
+            deltas = elsewhere.set_index("shift")["delta"].map("{:+.2f}".format)
+            shown[f"Δ, policy of {policy}"] = rows["shift"].map(deltas).to_numpy()
+        parts += [f"### {classifier}", _markdown(shown)]
     there = [shift for shift in highlighted if shift in set(table["shift"])]
     if there:
         means = mean_shares(table, there).round(2)
         parts += [f"Means over {', '.join(map(_words, there))}:", _markdown(means)]
-    return parts
+    worst = [
+        f"{_least(rows, 'delta')} with {_whose(policy)}"
+        for policy, rows in table.groupby("policy", sort=False)
+    ]
+    return [
+        *parts,
+        f"The least Δ is {', '.join(worst)}, and {_least(own, 'reference_delta')} in the "
+        "reference.",
+    ]
+
+
+def _least(rows: pd.DataFrame, column: str) -> str:
+    row = rows.loc[rows[column].idxmin()]
+    return f"{row[column]:+.2f} ({_words(row['shift'])}, {row['classifier']})"
+
+
+def _whose(policy: object) -> str:
+    return "the run's own policy" if policy == OWN else f"the policy of {policy}"
 
 
 def _reference_rows(own: pd.DataFrame) -> pd.DataFrame:

@@ -192,6 +192,37 @@ def action_table(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def worst_cells(results: pd.DataFrame, count: int) -> pd.DataFrame:
+    """The shifts and severities at which a classifier lost most, and what was done there.
+
+    Args:
+        results: by trial.
+        count: at most so many; those that lost nothing are left out.
+
+    Returns:
+        `shift`, `severity`, `classifier`, `delta` (points, mean over trials), `sequences` and
+        `stop_reasons` (each with the number of trials), and `distance_change`, in % of the first.
+    """
+    keys = ["shift", "severity", "classifier"]
+    shown = results.assign(
+        delta=100 * (results["accuracy_recovered"] - results["accuracy_shifted"]),
+        sequences=results["sequence"].map(lambda names: " > ".join(names) or "none"),
+        stop_reasons=results["stop_reason"],
+        distance_change=100 * (results["distance_final"] / results["distance_initial"] - 1),
+    )
+    cells = shown.groupby(keys, sort=False, dropna=False).agg(
+        delta=("delta", "mean"),
+        sequences=("sequences", _counted),
+        stop_reasons=("stop_reasons", _counted),
+        distance_change=("distance_change", "mean"),
+    )
+    return cells[cells["delta"] < 0].nsmallest(count, "delta").reset_index()
+
+
+def _counted(values: pd.Series) -> str:
+    return ", ".join(f"{value} ({count})" for value, count in values.value_counts().items())
+
+
 STOP_REASONS = ("inoperable", "nop", "beta", "alpha", "horizon")
 GROUPS = ("surrogate", "benchmark")
 
