@@ -118,3 +118,19 @@ def test_a_published_checkpoint_that_changes_outdates_what_was_made_from_it(tmp_
     checkpoint.write_bytes(b"other weights")
     for name in values:
         assert node_fingerprint(Node("n", [name]), values, {}) != before[name]
+
+
+def test_another_published_denoiser_outdates_what_was_made_with_it(tmp_path):
+    node, path = Node("train", ["params:denoiser_training"]), tmp_path / "denoiser.pth"
+
+    def fingerprint(published):
+        return node_fingerprint(
+            node, {"params:denoiser_training": {"depth": 8, "published": published}}, {}
+        )
+
+    path.write_bytes(b"one")
+    first = fingerprint(str(path))
+    assert first == fingerprint(str(path))
+    assert first != fingerprint(None) == fingerprint(None)
+    path.write_bytes(b"another")
+    assert fingerprint(str(path)) != first

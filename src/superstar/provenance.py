@@ -81,6 +81,8 @@ def _results_of(name: str, value: Any) -> Any:
         value = value | {"published": _files_of(value["published"])}
     if name == "params:classifier_training.published":
         value = _files_of(value)
+    if name == "params:denoiser_training" and value["published"] is not None:
+        value = value | {"published": _file_of(value["published"])}
     if name in SHIFTING:
         shifts = spell_out(value["shifts"])
         value = value | {"shifts": shifts, "frost": frost_of(shifts)}
@@ -88,12 +90,13 @@ def _results_of(name: str, value: Any) -> Any:
 
 
 def _files_of(published: Mapping[str, Any]) -> dict[str, Any]:
-    """Checkpoints, with what tells whether they are still those that they were."""
-    files = {name: user_path(entry["path"]).stat() for name, entry in published.items()}
-    return {
-        name: {**entry, "size": files[name].st_size, "changed": files[name].st_mtime_ns}
-        for name, entry in published.items()
-    }
+    return {name: {**entry, **_file_of(entry["path"])} for name, entry in published.items()}
+
+
+def _file_of(path: str) -> dict[str, Any]:
+    """What tells whether a published file is still the one that it was."""
+    told = user_path(path).stat()
+    return {"path": path, "size": told.st_size, "changed": told.st_mtime_ns}
 
 
 def outdated(

@@ -1,6 +1,8 @@
 """Kedro settings: hooks and how configuration is read."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from kedro.utils import find_kedro_project
 from omegaconf.resolvers import oc
@@ -15,8 +17,13 @@ def project_path(relative: str) -> str:
     return str(Path(root) / relative)
 
 
-def from_project(path: str | None) -> str | None:
-    """A path that configuration gives: relative ones start at the project; null stays null."""
+def from_project(path: Any) -> Any:
+    """A path that configuration gives: relative ones start at the project; null stays null.
+
+    Of paths by name, each.
+    """
+    if isinstance(path, Mapping):
+        return {name: from_project(each) for name, each in path.items()}
     return None if path is None else project_path(str(Path(path).expanduser()))
 
 

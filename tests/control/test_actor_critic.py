@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
+from superstar.actions import ACTIONS
 from superstar.checkpoint import Checkpoint
 from superstar.control import ShiftEnv
 from superstar.control.actor_critic import evaluate_policy, train_actor_critic
@@ -333,6 +334,44 @@ def test_files_that_are_no_actor_are_refused(tmp_path):
         save_file(load_file(whole), bad, metadata={"format": "superstar-actor"} | metadata)
         with pytest.raises(InputError, match="announces"):
             load_actor(bad)
+
+
+def test_released_networks_are_read(tmp_path):
+    """State dicts as the authors save them, the actor's outputs in the order of their actions."""
+    actor, critic, states = Actor(8), Critic(), np.random.default_rng(0).random((5, 3), np.float32)
+    torch.save(actor.state_dict(), tmp_path / "actor_network.pth.tar")
+    torch.save(critic.state_dict(), tmp_path / "critic_network.pth.tar")
+    drawn = torch.get_rng_state()
+    loaded, actions = load_actor(tmp_path / "actor_network.pth.tar")
+    assert actions == ACTIONS
+    assert_allclose(loaded.probabilities(states), actor.probabilities(states), rtol=0, atol=0)
+    assert same(load_critic(tmp_path / "critic_network.pth.tar"), critic)
+    assert torch.equal(torch.get_rng_state(), drawn)
+    assert not any(parameter.requires_grad for parameter in loaded.parameters())
+    save_actor(loaded, tmp_path / "own.safetensors", actions)
+    assert same(load_actor(tmp_path / "own.safetensors")[0], actor)
+
+
+def test_files_that_are_no_released_networks_are_refused(tmp_path):
+    path = tmp_path / "network.pth.tar"
+    with pytest.raises(InputError, match="no checkpoint at"):
+        load_actor(path)
+    whole = Actor(8).state_dict()
+    for load, content, message in (
+        (load_actor, whole | {"linear1.weight": torch.ones(128, 4)}, r"\(128, 4\) instead of"),
+        (load_actor, whole | {"linear4.bias": torch.ones(2)}, r"linear4.bias is \(2,\) instead"),
+        (load_actor, {"linear1.bias": torch.ones(128)}, "linear1.weight is missing instead of"),
+        (load_actor, whole | {"linear3.bias": torch.full((8,), torch.nan)}, "NaN"),
+        (load_critic, whole, r"no critic .* linear3.weight is \(8, 256\) instead of \(1, 256\)"),
+    ):
+        torch.save(content, path)
+        with pytest.raises(InputError, match=message) as caught:
+            load(path)
+        assert str(path) in str(caught.value)
+        assert "\n" not in str(caught.value)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(InputError, match="cut short, damaged"):
+        load_critic(path)
 
 
 @pytest.mark.parametrize(

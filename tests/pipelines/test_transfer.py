@@ -1,25 +1,33 @@
-"""Policies of other benchmarks, evaluated as they are."""
+"""Policies of other benchmarks and released ones, evaluated as they are."""
 
 import shutil
 
 import pandas as pd
 import pytest
+import torch
 
+from superstar.control.networks import Actor, Critic, load_actor
 from superstar.datasets import TransferredPoliciesDataset
 from superstar.errors import InputError
 
 
-def take_policies(project, *names: str) -> None:
+def take_policies(project, *names: str, released: str = "{}") -> None:
     globals_file = project.root / "conf" / "test" / "globals.yml"
-    globals_file.write_text(f"benchmark: test\npolicies_from: [{', '.join(names)}]\n")
+    globals_file.write_text(
+        f"benchmark: test\npolicies_from: [{', '.join(names)}]\nreleased_policies: {released}\n"
+    )
 
 
-def test_an_equal_policy_from_elsewhere_does_the_same(project_copy):
+def test_equal_policies_from_elsewhere_do_the_same(project_copy):
     actor = project_copy.data("06_models/actor.safetensors")
     place = project_copy.root / "data" / "06_models" / "elsewhere" / "actor.safetensors"
     place.parent.mkdir()
     shutil.copy(actor, place)
-    take_policies(project_copy, "elsewhere")
+    file = project_copy.root / "data" / "01_raw" / "actor_network.pth.tar"
+    file.parent.mkdir(exist_ok=True)
+    torch.save(load_actor(actor)[0].state_dict(), file)
+    # A path of the project, from wherever the command is given.
+    take_policies(project_copy, "elsewhere", released=f"{{theirs: data/01_raw/{file.name}}}")
     outcome = project_copy.run("--only-missing-outputs")
     assert outcome.returncode == 0, outcome.stderr
     assert "evaluate done" in outcome.stderr
@@ -28,12 +36,15 @@ def test_an_equal_policy_from_elsewhere_does_the_same(project_copy):
         pd.read_parquet(project_copy.data(f"07_model_output/{name}_results.parquet"))
         for name in ("evaluation", "transfer")
     )
-    assert other["policy"].eq("elsewhere").all()
-    pd.testing.assert_frame_equal(other.drop(columns="policy"), own)
+    assert set(other["policy"]) == {"elsewhere", "theirs"}
+    for _, results in other.groupby("policy"):
+        results = results.drop(columns="policy").reset_index(drop=True)
+        pd.testing.assert_frame_equal(results, own)
     table = pd.read_csv(project_copy.data("08_reporting/transfer_table.csv"))
     assert set(table["shift"]) == {*own["shift"], "mean"}
     page = project_copy.data("08_reporting/report.md").read_text()
     assert "## With the policy of elsewhere" in page
+    assert "## With the policy of theirs" in page
 
 
 def test_a_benchmark_without_a_policy_is_refused_before_any_work(project_copy):
@@ -48,7 +59,7 @@ def test_a_benchmark_without_a_policy_is_refused_before_any_work(project_copy):
 def test_policies_are_told_apart_by_their_files(finished_run, tmp_path):
     source = finished_run.data("06_models/actor.safetensors")
     shutil.copytree(source.parent, tmp_path / "one", ignore=shutil.ignore_patterns("superv*"))
-    dataset = TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=["one"])
+    dataset = TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=["one"], released={})
     actor, actions = dataset.load()["one"]
     assert actor.n_actions == len(actions)
     known = dataset.identity()
@@ -58,3 +69,42 @@ def test_policies_are_told_apart_by_their_files(finished_run, tmp_path):
         dataset.check()
     (tmp_path / "one" / "actor.safetensors").unlink()
     assert dataset.identity() != known
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, r"released_policies names 'theirs', but there is no policy \S+: put it there"),
+        ({}, "holds no state dict"),
+        (Critic().state_dict(), r"linear3.weight is \(1, 256\) instead of \(8, 256\)"),
+        (Actor(7).state_dict(), r"linear3.weight is \(7, 256\) instead of \(8, 256\)"),
+        (b"<html>not found</html>", "no checkpoint"),
+    ],
+)
+def test_released_files_without_a_policy_are_refused(content, message, tmp_path):
+    file = tmp_path / "actor.pth"
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    elif content is not None:
+        torch.save(content, file)
+    dataset = TransferredPoliciesDataset(
+        folder=str(tmp_path), benchmarks=[], released={"theirs": str(file)}
+    )
+    with pytest.raises(InputError, match=message) as caught:
+        dataset.check()
+    assert str(file) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("released", "message"),
+    [
+        ("actor.pth", "must give files by name, such as .* not 'actor.pth'"),
+        (["actor.pth"], "must give files by name"),
+        ({"theirs": {"path": "actor.pth"}}, "must give files by name"),
+        ({"photos": "actor.pth"}, "both name 'photos': rename"),
+    ],
+)
+def test_released_policies_have_names_of_their_own(released, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=["photos"], released=released)

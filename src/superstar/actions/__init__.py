@@ -2,6 +2,7 @@
 
 from superstar.actions.dncnn import Denoiser, DnCNN, denoise, load_denoiser, save_denoiser
 from superstar.actions.library import ACTIONS, apply_action
+from superstar.actions.published import load_published_denoiser
 
 __all__ = [
     "ACTIONS",
@@ -10,5 +11,6 @@ __all__ = [
     "apply_action",
     "denoise",
     "load_denoiser",
+    "load_published_denoiser",
     "save_denoiser",
 ]

@@ -36,7 +36,8 @@ class DnCNN(nn.Module):
         depth: number of convolutions, at least 2.
         width: channels of the hidden layers.
         unshuffle: side of the blocks of pixels that become channels; 1 for the plain network.
-        channels: channels of the images.
+        channels: channels of the images; 1 takes each channel of colour images by itself, as the
+            paper does.
         enlarge: how many times as high and wide the images are that the network sees.
         batch_norm: False gives the shape that `fuse` fills, for inference only.
 
@@ -85,16 +86,16 @@ class DnCNN(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Images (N, C, H, W) less the predicted noise: same shape, not clipped."""
-        seen = images
+        seen = images.reshape(-1, 1, *images.shape[2:]) if self.channels == 1 else images
         if self.enlarge > 1:
-            seen = functional.interpolate(images, scale_factor=self.enlarge, mode="bicubic")
+            seen = functional.interpolate(seen, scale_factor=self.enlarge, mode="bicubic")
         height, width = seen.shape[2:]
         bottom, right = -height % self.unshuffle, -width % self.unshuffle
         if bottom or right:
             seen = functional.pad(seen, (0, right, 0, bottom), mode="reflect")
         noise = self.layers(functional.pixel_unshuffle(seen, self.unshuffle))
         noise = functional.pixel_shuffle(noise, self.unshuffle)[..., :height, :width]
-        return images - functional.avg_pool2d(noise, self.enlarge)
+        return images - functional.avg_pool2d(noise, self.enlarge).reshape(images.shape)
 
     @property
     def shape(self) -> dict[str, int]:
@@ -161,7 +162,8 @@ def denoise(
     device = torch.device(device or next(model.parameters()).device)
     if batch_size is None:
         at_once = PIXELS_AT_ONCE["cpu" if device.type == "cpu" else "gpu"]
-        batch_size = max(1, round(at_once / (images[0, 0].numel() * model.enlarge**2)))
+        pixels = images[0].numel() / model.channels * model.enlarge**2
+        batch_size = max(1, round(at_once / pixels))
     if batch_size < 1:
         raise InputError(f"batch_size must be at least 1, not {batch_size}")
     network = model.fuse().to(device).to(memory_format=torch.channels_last)

@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from superstar.classifiers.classifier import Classifier
-from superstar.classifiers.foreign import read_weights
 from superstar.classifiers.wide_resnet import WideResNet
 from superstar.errors import InputError, unknown_name
+from superstar.foreign import read_weights
 
 SHOWN_NAMES = 3
 """Tensors that an error names; it counts the others."""

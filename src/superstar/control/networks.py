@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from os import PathLike
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -10,12 +12,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from superstar.actions import ACTIONS
 from superstar.errors import InputError
+from superstar.foreign import read_weights
 from superstar.weights import load_weights, save_weights
 
 ACTOR, CRITIC = "actor", "critic"
 N_FEATURES = 3
 HIDDEN = (128, 256)
+OURS = ".safetensors"
+"""Ending of the files that this package writes; others are read as the authors' released ones."""
 
 Policy = Callable[[NDArray[np.float32], np.random.Generator], int]
 """A policy π: (state float32 (3,), random stream) → index of an action."""
@@ -43,6 +49,9 @@ class _Perceptron(nn.Module):
         """Map (..., inputs) to (..., outputs)."""
         hidden = functional.relu(self.linear1(states))
         return self.linear3(functional.relu(self.linear2(hidden)))
+
+
+Network = TypeVar("Network", bound=_Perceptron)
 
 
 class Actor(_Perceptron):
@@ -152,11 +161,16 @@ def save_actor(actor: Actor, path: str | PathLike[str], actions: Sequence[str]) 
 
 
 def load_actor(path: str | PathLike[str]) -> tuple[Actor, tuple[str, ...]]:
-    """Read what `save_actor` wrote: the actor, in eval mode, and the names of its actions.
+    """Read an actor, in eval mode, and the names of its actions.
+
+    What ends in .safetensors `save_actor` wrote. Any other file is a state dict of torch.save, as
+    the paper's authors release theirs (`actor_network.pth.tar`), for the whole action library.
 
     Raises:
-        InputError: no such file, truncated, or not an actor of this package.
+        InputError: no such file, damaged, or neither an actor of this package nor a released one.
     """
+    if Path(path).suffix != OURS:
+        return _load_released(path, ACTOR, lambda: Actor(len(ACTIONS))), ACTIONS
     actor, spec = load_weights(path, ACTOR, lambda spec: Actor(len(spec["actions"])))
     return actor, tuple(str(name) for name in spec["actions"])
 
@@ -167,9 +181,29 @@ def save_critic(critic: Critic, path: str | PathLike[str]) -> None:
 
 
 def load_critic(path: str | PathLike[str]) -> Critic:
-    """Read what `save_critic` wrote: the critic, in eval mode.
+    """Read a critic, in eval mode: what `save_critic` wrote, or a released one, as `load_actor`.
 
     Raises:
-        InputError: no such file, truncated, or not a critic of this package.
+        InputError: no such file, damaged, or neither a critic of this package nor a released one.
     """
+    if Path(path).suffix != OURS:
+        return _load_released(path, CRITIC, Critic)
     return load_weights(path, CRITIC, lambda _: Critic())[0]
+
+
+def _load_released(path: str | PathLike[str], kind: str, build: Callable[[], Network]) -> Network:
+    weights = read_weights(path)
+    with torch.device("meta"):
+        network = build()
+    found, wanted = (
+        {name: tuple(tensor.shape) for name, tensor in state.items()}
+        for state in (weights, network.state_dict())
+    )
+    for name in wanted | found:
+        if found.get(name) != wanted.get(name):
+            raise InputError(
+                f"{path} is no {kind} as the paper's authors release it: {name} is "
+                f"{found.get(name, 'missing')} instead of {wanted.get(name, 'missing')}"
+            )
+    network.load_state_dict({n: tensor.float() for n, tensor in weights.items()}, assign=True)
+    return network.eval().requires_grad_(False)

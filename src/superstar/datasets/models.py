@@ -111,18 +111,40 @@ class ActorsDataset(FileDataset):
 
 
 class TransferredPoliciesDataset(RawDataset):
-    """The policy networks of other benchmarks, by the benchmark's name (read only).
+    """The policy networks of other benchmarks and released ones, by name (read only).
 
     Args:
         folder: it holds a folder a benchmark, with the `actor.safetensors` that its run left.
         benchmarks: those to read.
+        released: files of further policies, by the names to give them.
         metadata: for Kedro's plugins.
+
+    Raises:
+        InputError: `released` is not files by name, or has the name of a benchmark.
     """
 
     def __init__(
-        self, *, folder: str, benchmarks: list[str], metadata: dict[str, Any] | None = None
+        self,
+        *,
+        folder: str,
+        benchmarks: list[str],
+        released: dict[str, str],
+        metadata: dict[str, Any] | None = None,
     ):
+        if not isinstance(released, dict) or not all(
+            isinstance(name, str) and isinstance(file, str) for name, file in released.items()
+        ):
+            raise InputError(
+                "globals.released_policies must give files by name, such as "
+                f"{{released: data/01_raw/actor_network.pth.tar}}, not {released!r}"
+            )
+        if twice := set(benchmarks) & set(released):
+            raise InputError(
+                f"globals.policies_from and released_policies both name {min(twice)!r}: "
+                "rename the released policy"
+            )
         self._folder, self._benchmarks = Path(folder), list(benchmarks)
+        self._released = {name: Path(file) for name, file in released.items()}
         self.metadata = metadata
         super().__init__()
 
@@ -137,7 +159,7 @@ class TransferredPoliciesDataset(RawDataset):
         return {name: load_actor(path) for name, path in self._paths().items()}
 
     def check(self) -> None:
-        """Refuse, before any work, benchmarks without a policy.
+        """Refuse, before any work, benchmarks without a policy and files that hold none.
 
         Raises:
             InputError: as `load`.
@@ -146,9 +168,12 @@ class TransferredPoliciesDataset(RawDataset):
 
         for name, path in self._paths().items():
             if not path.is_file():
+                where, advice = "policies_from", "run that benchmark first"
+                if name in self._released:
+                    where, advice = "released_policies", "put it there"
                 raise InputError(
-                    f"globals.policies_from names {name!r}, but there is no policy {path}: run "
-                    "that benchmark first, or take the name out of conf/<environment>/globals.yml"
+                    f"globals.{where} names {name!r}, but there is no policy {path}: {advice}, "
+                    "or take the name out of conf/<environment>/globals.yml"
                 )
             load_actor(path)
 
@@ -161,10 +186,15 @@ class TransferredPoliciesDataset(RawDataset):
         return digest.hexdigest()[:32]
 
     def _paths(self) -> dict[str, Path]:
-        return {name: self._folder / name / "actor.safetensors" for name in self._benchmarks}
+        own = {name: self._folder / name / "actor.safetensors" for name in self._benchmarks}
+        return own | self._released
 
     def _describe(self) -> dict[str, Any]:
-        return {"folder": str(self._folder), "benchmarks": self._benchmarks}
+        return {
+            "folder": str(self._folder),
+            "benchmarks": self._benchmarks,
+            "released": {name: str(path) for name, path in self._released.items()},
+        }
 
 
 def _by_number(file: Path) -> tuple[str, int]:

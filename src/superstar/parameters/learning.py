@@ -70,6 +70,13 @@ class PuzzlemixTraining(Training):
     transport: NotNegative
 
 
+def _check_is_there(path: str, parameter: str) -> None:
+    from superstar.decoding import user_path
+
+    if not user_path(path).is_file():
+        raise InputError(f"there is no checkpoint {path}: see {parameter}")
+
+
 class Published(Section):
     """A checkpoint that others published."""
 
@@ -79,10 +86,7 @@ class Published(Section):
     @field_validator("path")
     @classmethod
     def _is_there(cls, path: str) -> str:
-        from superstar.decoding import user_path
-
-        if not user_path(path).is_file():
-            raise InputError(f"there is no checkpoint {path}: see classifier_training.published")
+        _check_is_there(path, "classifier_training.published")
         return path
 
     @field_validator("layout")
@@ -122,7 +126,7 @@ class ClassifierTraining(Section):
 
 
 class DenoiserTraining(Section):
-    """DnCNN."""
+    """DnCNN. One that was published is not trained; of its shape, `enlarge` alone is a choice."""
 
     depth: Annotated[int, Field(ge=2)]
     width: Count
@@ -135,6 +139,14 @@ class DenoiserTraining(Section):
     largest_sigma: Annotated[float, Field(gt=0, le=255)]
     assessed_sigmas: Annotated[list[Annotated[float, Field(gt=0, le=255)]], Field(min_length=1)]
     assessed_images: Count
+    published: str | None
+
+    @field_validator("published")
+    @classmethod
+    def _is_there(cls, path: str | None) -> str | None:
+        if path is not None:
+            _check_is_there(path, "denoiser_training.published")
+        return path
 
 
 class Operability(Section):

@@ -1,11 +1,12 @@
-"""DnCNN on clean training images."""
+"""DnCNN, trained on clean images or taken as it was published."""
 
 from typing import Any
 
 import pandas as pd
 
+from superstar.actions import DnCNN, load_published_denoiser
 from superstar.actions.denoiser_training import psnr_gains, train_denoiser
-from superstar.actions.dncnn import DnCNN
+from superstar.decoding import user_path
 from superstar.images import ImageSet
 from superstar.parameters import DenoiserTraining, Execution
 
@@ -13,16 +14,21 @@ from superstar.parameters import DenoiserTraining, Execution
 def train(
     images: ImageSet, parameters: dict[str, Any], execution: dict[str, Any], seed: int
 ) -> tuple[DnCNN, pd.DataFrame]:
-    """The denoiser, and its loss by epoch."""
+    """The denoiser, and its loss by epoch; a published one has no losses."""
     given, run = DenoiserTraining.model_validate(parameters), Execution.model_validate(execution)
-    denoiser, losses = train_denoiser(
-        images,
-        **given.model_dump(exclude={"assessed_sigmas", "assessed_images"}),
-        seed=seed,
-        threads=run.threads,
-        device=run.device,
-    )
-    return denoiser, pd.DataFrame({"epoch": range(1, len(losses) + 1), "loss": losses})
+    losses: list[float] = []
+    if given.published is not None:
+        denoiser = load_published_denoiser(user_path(given.published), enlarge=given.enlarge)
+    else:
+        denoiser, losses = train_denoiser(
+            images,
+            **given.model_dump(exclude={"assessed_sigmas", "assessed_images", "published"}),
+            seed=seed,
+            threads=run.threads,
+            device=run.device,
+        )
+    curve = pd.DataFrame({"epoch": range(1, len(losses) + 1), "loss": losses})
+    return denoiser, curve.astype({"loss": float})
 
 
 def assess(

@@ -140,8 +140,8 @@ def _transfer(table: pd.DataFrame) -> list[str]:
     for policy, own in table.groupby("policy", sort=False):
         parts += [
             f"## With the policy of {policy}",
-            f"The policy that was trained on {policy}, as it is; everything else, batches "
-            "included, as above.",
+            "That policy, trained elsewhere, as it is; everything else, batches included, as "
+            "above.",
             to_markdown(own),
         ]
     return parts
