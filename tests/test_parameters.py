@@ -63,7 +63,7 @@ def test_every_environment_is_valid(environment):
         ("reporting.example_beta", 0.0, "parameter reporting.example_beta = 0.0"),
         ("surrogate_generation.policy.names", ["unifrom_noise"], "did you mean 'uniform_noise'?"),
         ("severity_calibration.grids", {"median_blur": [1, 2, 3, 4, 5]}, "no grid for"),
-        ("policy_training.beta", 1.5, "parameter policy_training.beta"),
+        ("policy_training.beta", 1.5, "parameter policy_training.beta = 1.5: "),
         (
             "classifier_training.architecture.widht",
             8,
@@ -81,6 +81,29 @@ def test_every_environment_is_valid(environment):
             "did you mean 'classifier_training.augmix.epochs'?",
         ),
         ("classifier_training.augmix.shift", 64, "classifier_training.augmix.shift = 64"),
+        (
+            "classifier_training.published.standard",
+            "efficientnet_lite",
+            "parameter classifier_training.published.standard = 'efficientnet_lite': "
+            "unknown classifier 'efficientnet_lite'; did you mean 'efficientnet_lite0'?",
+        ),
+        (
+            "classifier_training.published.standard",
+            "superstar.classifiers:SmallResnet",
+            "did you mean 'SmallResNet'?",
+        ),
+        ("classifier_training.published.standard", {}, "standard.path is missing"),
+        (
+            "classifier_training.published.standard",
+            {"path": "absent.pt", "layout": "augmix"},
+            "parameter classifier_training.published.standard.path = 'absent.pt': there is no",
+        ),
+        (
+            "classifier_training.published.standard",
+            {"pth": "absent.pt"},
+            "did you mean 'classifier_training.published.standard.path'?",
+        ),
+        ("classifier_training.published.standard", 50, "published.standard = 50: "),
         ("policy_training.alpha", 0, "parameter policy_training.alpha"),
         ("distance.projection", "pca", "parameter distance.projection = 'pca'"),
         ("distance.measure.kind", "waserstein", "did you mean 'wasserstein'?"),

@@ -134,3 +134,12 @@ def test_another_published_denoiser_outdates_what_was_made_with_it(tmp_path):
     assert first != fingerprint(None) == fingerprint(None)
     path.write_bytes(b"another")
     assert fingerprint(str(path)) != first
+
+
+def test_named_classifiers_are_told_apart():
+    node = Node("train", ["params:classifier_training"])
+    fingerprints = {
+        node_fingerprint(node, {node.inputs[0]: {"published": {"standard": name}}}, {})
+        for name in ("torchvision:resnet50", "torchvision:resnet18")
+    }
+    assert len(fingerprints) == 2

@@ -90,11 +90,14 @@ def _results_of(name: str, value: Any) -> Any:
 
 
 def _files_of(published: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: {**entry, **_file_of(entry["path"])} for name, entry in published.items()}
+    """Published classifiers; where they are files, with what tells whether these have changed."""
+    return {
+        name: entry if isinstance(entry, str) else {**entry, **_file_of(entry["path"])}
+        for name, entry in published.items()
+    }
 
 
 def _file_of(path: str) -> dict[str, Any]:
-    """What tells whether a published file is still the one that it was."""
     told = user_path(path).stat()
     return {"path": path, "size": told.st_size, "changed": told.st_mtime_ns}
 

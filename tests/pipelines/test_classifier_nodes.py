@@ -150,6 +150,36 @@ def test_published_classifiers_are_taken_instead(standard, images, tmp_path):
     assert losses.empty
 
 
+MODULE = """
+from torch import nn
+
+def mine():
+    return nn.Sequential(nn.Conv2d(3, 3, 1), nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
+def large_ones():
+    return nn.Sequential(nn.Flatten(), nn.Linear(3 * 32 * 32, 3))
+"""
+
+
+def test_networks_of_ones_own_are_named(standard, images, tmp_path, monkeypatch):
+    (tmp_path / "networks_of_a_user.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    given = {"noisymix": None, "puzzlemix": None, "published": {}}
+    given["published"]["augmix"] = "networks_of_a_user:mine"
+    classifiers, curves = robust(standard, images, tmp_path / "checkpoints", GIVEN | given)
+    assert list(classifiers) == ["augmix"]
+    assert classifiers["augmix"].arguments["name"] == "networks_of_a_user:mine"
+    assert curves.empty
+    given["published"]["augmix"] = "networks_of_a_user:large_ones"
+    with pytest.raises(InputError, match="cannot classify images of 16x16 pixels"):
+        robust(standard, images, tmp_path / "checkpoints", GIVEN | given)
+    given["published"]["augmix"] = "networks_of_a_user:mine"
+    with pytest.raises(InputError, match="_user:mine, tells 3 classes apart, but the images are o"):
+        nodes.train_robust_classifiers(
+            standard, images, ["one", "two"], GIVEN | given, EXECUTION, 0, Checkpoint(tmp_path)
+        )
+
+
 def test_published_classifiers_must_be_there_and_fit(standard, images, tmp_path):
     entry = published(tmp_path / "four.pt", classes=4)
     with pytest.raises(InputError, match="tells 4 classes apart, but the images are of 3"):

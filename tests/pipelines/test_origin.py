@@ -17,16 +17,20 @@ def test_it_tells_which_classifiers_were_trained_and_from_what(tmp_path):
             "augmix": {**TRAINING, "epochs": 2, "consistency": 1.0, "severity": 3},
             "noisymix": None,
             "puzzlemix": None,
-            "published": {"theirs": {"path": str(checkpoint), "layout": "augmix"}},
+            "published": {
+                "theirs": {"path": str(checkpoint), "layout": "augmix"},
+                "named": "torch.nn:Identity",
+            },
         }
     )
-    accuracies = {"standard": 61.0, "augmix": 60.0, "theirs": 70.0}
+    accuracies = {"standard": 61.0, "augmix": 60.0, "theirs": 70.0, "named": 71.0}
     table = origin.classifiers_table(given, 4000, accuracies).set_index("classifier")
     assert table["clean_accuracy"].to_dict() == accuracies
     assert table["made"].to_dict() == {
         "standard": "trained here on 4,000 images from random weights, epochs: 3",
         "augmix": "trained here on 4,000 images from the weights of standard, epochs: 2",
         "theirs": f"published, augmix: {checkpoint}",
+        "named": "published, torch.nn:Identity",
     }
     everything = origin.classifiers_table(given, None, accuracies)
     assert "on all training images" in everything.loc[0, "made"]

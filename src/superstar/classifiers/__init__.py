@@ -3,10 +3,12 @@
 from superstar.classifiers.augmix import train_augmix
 from superstar.classifiers.classifier import Classifier
 from superstar.classifiers.inference import Precision, accuracy, predict
+from superstar.classifiers.named import NamedClassifier, check_named, load_named
 from superstar.classifiers.noisymix import train_noisymix
 from superstar.classifiers.published import LAYOUTS, load_published
 from superstar.classifiers.puzzlemix import train_puzzlemix
 from superstar.classifiers.resnet import SmallResNet
+from superstar.classifiers.resnet50 import ResNet50
 from superstar.classifiers.training import Schedule, initialised, train_standard
 from superstar.classifiers.weights import load_classifier, save_classifier
 from superstar.classifiers.wide_resnet import WideResNet
@@ -25,13 +27,17 @@ __all__ = [
     "CLASSIFIERS",
     "LAYOUTS",
     "Classifier",
+    "NamedClassifier",
     "Precision",
+    "ResNet50",
     "Schedule",
     "SmallResNet",
     "WideResNet",
     "accuracy",
+    "check_named",
     "initialised",
     "load_classifier",
+    "load_named",
     "load_published",
     "predict",
     "save_classifier",

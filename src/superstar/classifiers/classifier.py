@@ -14,10 +14,9 @@ class Classifier(nn.Module):
 
     Args:
         classes: number of classes, at least 2.
-        width: of the network, at least 1.
         mean: of each colour channel, taken off the images.
         std: of each colour channel, by which they are then divided.
-        others: what else the network was built with, as JSON can hold it.
+        others: what else the network was built with, as JSON can hold it; a width is at least 1.
 
     Attributes:
         arguments: from which the network, without its weights, can be built again.
@@ -33,12 +32,12 @@ class Classifier(nn.Module):
     def __init__(
         self,
         classes: int,
-        width: int,
         mean: Sequence[float],
         std: Sequence[float],
         **others: Any,
     ) -> None:
         super().__init__()
+        width = others.get("width", 1)
         if classes < 2 or width < 1:
             raise InputError(
                 f"a classifier needs 2 classes and a width of 1 or more, not {classes} and {width}"
@@ -47,10 +46,9 @@ class Classifier(nn.Module):
             raise InputError(f"mean and std need three numbers, std above 0, not {mean} and {std}")
         self.arguments = {
             "classes": classes,
-            "width": width,
+            **others,
             "mean": [float(value) for value in mean],
             "std": [float(value) for value in std],
-            **others,
         }
         self.register_buffer("mean", torch.tensor(mean, dtype=torch.float32).view(1, 3, 1, 1))
         self.register_buffer("std", torch.tensor(std, dtype=torch.float32).view(1, 3, 1, 1))

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from superstar.classifiers.classifier import Classifier
+from superstar.classifiers.resnet50 import IMAGENET_MEAN, IMAGENET_STD, ResNet50
 from superstar.classifiers.wide_resnet import WideResNet
 from superstar.errors import InputError, unknown_name
 from superstar.foreign import read_weights
@@ -213,6 +214,35 @@ def _wide_resnet(
     return Layout(partial(WideResNet, block=block), infer, rename, mean, std, **others)
 
 
+def _resnet50(harmless: Sequence[str]) -> Layout:
+    """A layout of ResNet-50, under torchvision's names and with ImageNet's normalisation.
+
+    The code bases build the network anew, but what it computes at 224×224 is the same.
+    """
+
+    def infer(weights: Mapping[str, Tensor]) -> dict[str, int]:
+        linear, inner = (
+            weights.get(f"{name}.weight", torch.empty(0)) for name in ("fc", "layer1.0.conv1")
+        )
+        if linear.ndim != 2 or len(linear) < 2 or inner.ndim != 4 or not len(inner):
+            return {}
+        if not any(name.startswith("layer4.") for name in weights):
+            return {}
+        return {"classes": len(linear), "width": len(inner)}
+
+    return Layout(
+        ResNet50,
+        infer,
+        lambda name: name.removeprefix("network."),
+        IMAGENET_MEAN,
+        IMAGENET_STD,
+        harmless,
+    )
+
+
+NUMPY_SCALARS = ("numpy.dtype", "numpy.core.multiarray.scalar", "numpy._core.multiarray.scalar")
+"""Learning rates that NumPy computed, in the state of an optimiser."""
+
 LAYOUTS = {
     # yoshitomo-matsubara/torchdistill: models/classification/wide_resnet.py; the normalisation is
     # that of configs/sample/cifar100, of which the released WRN-28-10 is a result.
@@ -272,5 +302,27 @@ LAYOUTS = {
             "numpy._core.multiarray._reconstruct",
         ],
     ),
+    # torchvision's own; google-research/augmix: imagenet.py and hendrycks/imagenet-r: DeepAugment
+    # train it and put `module.` before its names.
+    "torchvision_resnet50": _resnet50(NUMPY_SCALARS),
+    # erichson/NoisyMix: src/imagenet_models/resnet.py; imagenet.py saves whole networks, but a
+    # bare state dict was handed out.
+    "noisymix_resnet50": _resnet50(
+        [
+            "src.imagenet_models.resnet.Bottleneck",
+            "src.imagenet_models.resnet.ResNet",
+            "src.imagenet_models.resnet.SequentialWithArgs",
+            "torch.nn.modules.activation.ReLU",
+            "torch.nn.modules.batchnorm.BatchNorm2d",
+            "torch.nn.modules.container.Sequential",
+            "torch.nn.modules.conv.Conv2d",
+            "torch.nn.modules.linear.Linear",
+            "torch.nn.modules.pooling.AdaptiveAvgPool2d",
+            "torch.nn.modules.pooling.MaxPool2d",
+            "torch.nn.parallel.data_parallel.DataParallel",
+        ]
+    ),
+    # snu-mllab/PuzzleMix: imagenet/models/imagenet_resnet.py, cutmix/train.py.
+    "puzzlemix_resnet50": _resnet50(NUMPY_SCALARS),
 }
 """Code bases whose checkpoints can be read, by the name that `load_published` takes."""

@@ -33,7 +33,7 @@ class SmallResNet(Classifier):
         mean: Sequence[float] = (0.45, 0.45, 0.45),
         std: Sequence[float] = (0.25, 0.25, 0.25),
     ) -> None:
-        super().__init__(classes, width, mean, std)
+        super().__init__(classes, mean, std, width=width)
         self.stem = nn.Sequential(
             nn.Conv2d(3, width, 3, stride=2, padding=1, bias=False),
             nn.BatchNorm2d(width),

@@ -5,13 +5,17 @@ from os import PathLike
 from typing import Any
 
 from superstar.classifiers.classifier import Classifier
+from superstar.classifiers.named import NamedClassifier
 from superstar.classifiers.resnet import SmallResNet
+from superstar.classifiers.resnet50 import ResNet50
 from superstar.classifiers.wide_resnet import WideResNet
 from superstar.errors import unknown_name
 from superstar.weights import load_weights, save_weights
 
 KIND = "classifier"
 ARCHITECTURES: dict[str, Callable[..., Classifier]] = {
+    "named": NamedClassifier,
+    "resnet50": ResNet50,
     "small_resnet": SmallResNet,
     "wide_resnet": WideResNet,
 }

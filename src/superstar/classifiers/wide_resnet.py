@@ -75,7 +75,7 @@ class WideResNet(Classifier):
             raise InputError(f"dropout must lie in [0, 1), but is {dropout}")
         if block not in BLOCK_STYLES:
             raise unknown_name("block", block, BLOCK_STYLES)
-        super().__init__(classes, width, mean, std, depth=depth, dropout=dropout, block=block)
+        super().__init__(classes, mean, std, depth=depth, width=width, dropout=dropout, block=block)
         style = BLOCK_STYLES[block]
         self.stem = nn.Conv2d(3, 16, 3, padding=1, bias=style.biases)
         widths = [16, 16 * width, 32 * width, 64 * width]

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
 from superstar.errors import InputError, unknown_name
 from superstar.parameters.base import Count, Fraction, NotNegative, Positive, Section
@@ -99,6 +99,25 @@ class Published(Section):
         return layout
 
 
+def _known_classifier(name: str) -> str:
+    from superstar.classifiers import check_named
+
+    check_named(name)
+    return name
+
+
+def _form(value: Any) -> str:
+    return "name" if isinstance(value, str) else "checkpoint"
+
+
+# A checkpoint, or the name of a pretrained network.
+NotTrained = Annotated[
+    Annotated[Published, Tag("checkpoint")]
+    | Annotated[str, AfterValidator(_known_classifier), Tag("name")],
+    Discriminator(_form),
+]
+
+
 class ClassifierTraining(Section):
     """Classifiers under study. Those that were published are not trained."""
 
@@ -107,7 +126,7 @@ class ClassifierTraining(Section):
     augmix: AugmixTraining | None
     noisymix: NoisymixTraining | None
     puzzlemix: PuzzlemixTraining | None
-    published: dict[str, Published]
+    published: dict[str, NotTrained]
 
     @property
     def trained(self) -> dict[str, Training]:

@@ -1,6 +1,7 @@
 """All parameters of a run, and what is wrong with them in one line."""
 
-from typing import Annotated, Any, get_args
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -136,26 +137,38 @@ def _first_line(error: ValidationError, values: dict[str, Any]) -> str:
 
 
 def _without_kinds(path: list[str]) -> list[str]:
-    """A place in the configuration: of several kinds of section pydantic names the kind too."""
-    return [part for place, part in enumerate(path) if len(_models(path[:place])) < 2]
+    """A place in the configuration: of several kinds of value pydantic names the kind too."""
+    return [part for place, part in enumerate(path) if len(_kinds(path[:place])) < 2]
 
 
 def _fields(path: list[str]) -> list[str]:
-    return list(dict.fromkeys(field for model in _models(path) for field in model.model_fields))
+    sections = [kind for kind in _kinds(path) if _is_section(kind)]
+    return list(dict.fromkeys(field for section in sections for field in section.model_fields))
 
 
-def _models(path: list[str]) -> list[type[Section]]:
-    """The sections that may stand at a place; none where it holds none, or names of one's own."""
-    found: list[type[Section]] = [Parameters]
+def _kinds(path: list[str]) -> list[Any]:
+    """The types of value that may stand at a place."""
+    found: list[Any] = [Parameters]
     for part in path:
-        found = [
-            kind
-            for model in found
-            if part in model.model_fields
-            for kind in (
-                model.model_fields[part].annotation,
-                *get_args(model.model_fields[part].annotation),
-            )
-            if isinstance(kind, type) and issubclass(kind, Section)
-        ]
+        found = [kind for outer in found for kind in _kinds_in(outer, part)]
     return found
+
+
+def _kinds_in(outer: Any, part: str) -> list[Any]:
+    if _is_section(outer):
+        field = outer.model_fields.get(part)
+        return [] if field is None else _alternatives(field.annotation)
+    return _alternatives(get_args(outer)[1]) if get_origin(outer) is dict else []
+
+
+def _alternatives(annotation: Any) -> list[Any]:
+    """The types that an annotation allows, None aside."""
+    if get_origin(annotation) is Annotated:
+        return _alternatives(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return [kind for part in get_args(annotation) for kind in _alternatives(part)]
+    return [] if annotation is NoneType else [annotation]
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Section)

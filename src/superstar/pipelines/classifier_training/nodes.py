@@ -14,6 +14,7 @@ from superstar.classifiers import (
     WideResNet,
     accuracy,
     initialised,
+    load_named,
     load_published,
     train_augmix,
     train_noisymix,
@@ -55,7 +56,8 @@ def train_standard_classifier(
         | dict.fromkeys(SCHEMES)
     )
     if STANDARD in given.published:
-        return _published(STANDARD, given.published[STANDARD], class_names), _curves({STANDARD: []})
+        classifier = _published(STANDARD, given.published[STANDARD], class_names, train)
+        return classifier, _curves({STANDARD: []})
     colours = Distance.model_validate(distance)
     network = initialised(lambda: _build(given, len(class_names), colours.mean, colours.std), seed)
     classifier, losses = train_standard(
@@ -95,7 +97,7 @@ def train_robust_classifiers(
         )
     for name, published in given.published.items():
         if name != STANDARD:
-            classifiers[name] = _published(name, published, class_names)
+            classifiers[name] = _published(name, published, class_names, train)
     ordered = [*CLASSIFIERS, *(name for name in classifiers if name not in CLASSIFIERS)]
     return {name: classifiers[name] for name in ordered if name in classifiers}, _curves(losses)
 
@@ -139,13 +141,19 @@ def _schedule(given: Training, run: Execution, seed: int, checkpoint: Checkpoint
     )
 
 
-def _published(name: str, given: Published, class_names: Sequence[str]) -> Classifier:
-    classifier = load_published(user_path(given.path), given.layout)
+def _published(
+    name: str, given: Published | str, class_names: Sequence[str], images: ImageSet
+) -> Classifier:
+    if isinstance(given, str):
+        classifier: Classifier = load_named(given, images.images.shape[1])
+        origin = f"the network of {name}, {given}"
+    else:
+        classifier = load_published(user_path(given.path), given.layout)
+        origin = f"the checkpoint of {name}, {given.path}"
     classes = classifier.arguments["classes"]
     if classes != len(class_names):
         raise InputError(
-            f"the checkpoint of {name}, {given.path}, tells {classes} classes apart, but the "
-            f"images are of {len(class_names)}"
+            f"{origin}, tells {classes} classes apart, but the images are of {len(class_names)}"
         )
     return classifier
 

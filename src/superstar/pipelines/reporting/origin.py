@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from superstar.parameters import ClassifierTraining
+from superstar.parameters import ClassifierTraining, Published
 
 
 def classifiers_table(
@@ -23,13 +23,18 @@ def classifiers_table(
     rows = []
     for name, accuracy in accuracies.items():
         if name in given.published:
-            made = f"published, {given.published[name].layout}: {given.published[name].path}"
+            entry = given.published[name]
+            made = f"published, {entry if isinstance(entry, str) else _checkpoint(entry)}"
         else:
             start = "random weights" if name == "standard" else "the weights of standard"
             epochs = given.trained[name].epochs
             made = f"trained here on {seen} from {start}, epochs: {epochs}"
         rows.append((name, made, accuracy))
     return pd.DataFrame(rows, columns=["classifier", "made", "clean_accuracy"])
+
+
+def _checkpoint(entry: Published) -> str:
+    return f"{entry.layout}: {entry.path}"
 
 
 def stages_table(times: pd.DataFrame) -> pd.DataFrame:
