@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import skops.io
+import torch
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
@@ -19,6 +20,7 @@ from superstar.control.operability import (
     percent_inoperable,
     regression_labels,
     save_tree,
+    shared_reference,
 )
 from superstar.errors import InputError
 
@@ -254,3 +256,41 @@ def test_files_that_are_no_tree_are_refused(tmp_path):
         skops.io.dump(other, bad)
         with pytest.raises(InputError, match=r"bad\.skops"):
             load_tree(bad)
+
+
+def test_a_share_of_the_reference_is_of_the_shifted_images_themselves():
+    points, clean = torch.zeros(20, 3), torch.arange(30.0).reshape(10, 3)
+    asked = []
+
+    def own(count):
+        asked.append(count)
+        return clean[:count]
+
+    reference = shared_reference(points, own, 0.2)
+    assert torch.equal(reference, torch.cat([points[:16], clean[:4]]))
+    assert shared_reference(points, own, 0.0) is points
+    assert asked == [4]
+    with pytest.raises(InputError, match=r"12 of 20 validation points .* there are 10"):
+        shared_reference(points, own, 0.6)
+    for share in (-0.1, 1.1):
+        with pytest.raises(InputError, match=r"must lie in \[0, 1\]"):
+            shared_reference(points, own, share)
+
+
+def test_shared_images_are_why_the_released_noise_is_operable():
+    # The authors' accuracies of uniform noise on CIFAR-100, with their distances and with those
+    # between disjoint sets of 2,500 images.
+    accuracies = [0.4473, 0.2358, 0.1173, 0.0486, 0.0134]
+    for distances, operable in (
+        ([7.537, 7.6744, 7.8378, 8.0859, 8.6991], True),
+        ([7.898, 7.986, 8.112, 8.321, 8.916], False),
+    ):
+        table = pd.DataFrame(
+            {
+                "surrogate": "uniform_noise",
+                "severity": range(1, 6),
+                "accuracy": accuracies,
+                "distance": distances,
+            }
+        )
+        assert regression_labels(table, 0.6)["operable"].tolist() == [operable]

@@ -8,7 +8,7 @@ images whose accuracy nobody knows.
 import io
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from os import PathLike
@@ -16,11 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import torch
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import linregress
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GroupShuffleSplit
 from sklearn.tree import DecisionTreeClassifier
+from torch import Tensor
 
 from superstar.errors import InputError
 from superstar.images import check_seed
@@ -48,6 +50,38 @@ class TreeFit:
     sweep: pd.DataFrame
     holdout: NDArray[np.bool_]
     holdout_groups: NDArray[np.int64]
+
+
+def shared_reference(points: Tensor, own: Callable[[int], Tensor], share: float) -> Tensor:
+    """Points to measure a shifted set's distance to, of which some are its own clean images'.
+
+    The authors drew a shifted batch and a clean one from the same images, so that on CIFAR-100 a
+    tenth stands on both sides, and chose the R² to exceed by such distances. Between disjoint sets
+    the distance is larger the less the shift, and R² less.
+
+    Args:
+        points: of clean validation images, (N, dimensions).
+        own: the points of so many of the shifted set's images before the shift.
+        share: of the points that come from `own`, in [0, 1].
+
+    Returns:
+        (N, dimensions): the first of `points`, then those of `own`.
+
+    Raises:
+        InputError: a share out of its range, or fewer images than it asks for.
+    """
+    if not 0 <= share <= 1:
+        raise InputError(f"the share of images on both sides must lie in [0, 1], not {share}")
+    count = round(share * len(points))
+    if count == 0:
+        return points
+    shared = own(count)
+    if len(shared) < count:
+        raise InputError(
+            f"{count} of {len(points)} validation points should be of the shifted images "
+            f"themselves, but there are {len(shared)} of these: lower operability.shared_images"
+        )
+    return torch.cat([points[: len(points) - count], shared])
 
 
 def regression_labels(fits: pd.DataFrame, r_squared_threshold: float) -> pd.DataFrame:

@@ -172,6 +172,7 @@ class Operability(Section):
     """Labels by regression and the decision tree (paper, Minimum Condition for Operability)."""
 
     r_squared: Annotated[float, Field(ge=0, le=1)]
+    shared_images: Annotated[float, Field(ge=0, le=1)]
     depths: Annotated[list[Count], Field(min_length=1)]
     holdout: Annotated[float, Field(gt=0, lt=1)]
 

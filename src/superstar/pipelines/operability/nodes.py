@@ -9,7 +9,13 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor, nn
 
 from superstar.classifiers import accuracy
-from superstar.control.operability import auroc, fit_tree, percent_inoperable, regression_labels
+from superstar.control.operability import (
+    auroc,
+    fit_tree,
+    percent_inoperable,
+    regression_labels,
+    shared_reference,
+)
 from superstar.images import ImageSet
 from superstar.measures import FEATURES, Distance, Projection, state_features
 from superstar.parameters import Execution, Operability
@@ -22,15 +28,24 @@ LABELLED_SEVERITY = 5
 def measure_surrogates(
     surrogates: dict[str, Callable[[], ImageSet]],
     strengths: dict[str, list[float]],
+    clean: ImageSet,
     points: Tensor,
     projection: dict[str, Any],
     measure: dict[str, Any],
+    shared_images: float,
     classifier: nn.Module,
     execution: dict[str, Any],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Accuracy and distance of each surrogate set, and the state of each of its images."""
+    """Accuracy and distance of each surrogate set, and the state of each of its images.
+
+    A share of the points that distances are measured to are those of the surrogates' own clean
+    images.
+    """
     run, project = Execution.model_validate(execution), Projection.from_dict(projection)
     distance = Distance.from_dict(measure)
+    reference = shared_reference(
+        points, lambda count: project(clean.batch(slice(count))), shared_images
+    )
     fits, states = [], []
     for surrogate, levels in strengths.items():
         for severity in range(1, len(levels) + 1):
@@ -43,7 +58,7 @@ def measure_surrogates(
                     "accuracy": accuracy(
                         classifier, images, shifted.labels, run.batch_size, run.device
                     ),
-                    "distance": distance(points, project(images)),
+                    "distance": distance(reference, project(images)),
                 }
             )
             table = pd.DataFrame(state_features(images).numpy(), columns=COLUMNS)

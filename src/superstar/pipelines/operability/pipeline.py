@@ -14,9 +14,12 @@ def create_pipeline() -> Pipeline:
                 [
                     "surrogates",
                     "surrogate_strengths",
+                    "validation_design",
                     "validation_points",
                     "projection",
                     "params:distance.measure",
+                    # Alone, since the other settings have no bearing on what is measured.
+                    "params:operability.shared_images",
                     "classifier_standard",
                     "params:execution",
                 ],
