@@ -98,7 +98,7 @@ def supervisor(finished_run) -> Supervisor:
 
 def test_gains_are_those_of_algorithm_1_on_the_batch_and_of_the_sequence_on_the_rest(supervisor):
     rng = np.random.default_rng(0)
-    noise = torch.from_numpy(rng.normal(0.5, 0.3, (30, 3, 64, 64))).float().clamp(0, 1)
+    noise = torch.from_numpy(rng.normal(0.5, 0.3, (30, 3, 32, 32))).float().clamp(0, 1)
     images = ImageSet(to_uint8(noise), rng.integers(0, 2, 30))
     search = Search(
         batch_size=20,

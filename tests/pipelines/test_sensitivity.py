@@ -177,7 +177,7 @@ def willing(supervisor) -> Supervisor:
 
 def test_a_batch_chooses_and_the_rest_is_scored(willing):
     rng = np.random.default_rng(0)
-    noise = torch.from_numpy(rng.normal(0.5, 0.3, (30, 3, 64, 64))).float().clamp(0, 1)
+    noise = torch.from_numpy(rng.normal(0.5, 0.3, (30, 3, 32, 32))).float().clamp(0, 1)
     images = ImageSet(to_uint8(noise), rng.integers(0, 2, 30))
     keys = {"shift": "uniform_noise", "severity": 3}
     points = [
