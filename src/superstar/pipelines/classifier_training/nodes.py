@@ -84,8 +84,13 @@ def train_robust_classifiers(
     checkpoint, and what was finished before is not trained again.
     """
     given, run = ClassifierTraining.model_validate(parameters), Execution.model_validate(execution)
-    classifiers: dict[str, Classifier] = {}
     losses: dict[str, list[float]] = {}
+    # First, so that one that does not fit is told before hours of training.
+    classifiers: dict[str, Classifier] = {
+        name: _published(name, entry, class_names, train)
+        for name, entry in given.published.items()
+        if name != STANDARD
+    }
     for name, scheme in given.trained.items():
         if name == STANDARD:
             continue
@@ -95,9 +100,6 @@ def train_robust_classifiers(
             _schedule(scheme, run, seed, checkpoint.part(name)),
             **scheme.settings,
         )
-    for name, published in given.published.items():
-        if name != STANDARD:
-            classifiers[name] = _published(name, published, class_names, train)
     ordered = [*CLASSIFIERS, *(name for name in classifiers if name not in CLASSIFIERS)]
     return {name: classifiers[name] for name in ordered if name in classifiers}, _curves(losses)
 

@@ -1,5 +1,6 @@
 """Where the distance can be trusted (paper, Minimum Condition for Operability, appendix E)."""
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,8 @@ from superstar.images import ImageSet
 from superstar.measures import FEATURES, Distance, Projection, state_features
 from superstar.parameters import Execution, Operability
 from superstar.pipelines.operability import figures
+
+logger = logging.getLogger(__name__)
 
 COLUMNS = list(FEATURES)
 LABELLED_SEVERITY = 5
@@ -77,6 +80,12 @@ def fit_operability(
     given = Operability.model_validate(parameters)
     labels = regression_labels(fits, given.r_squared)
     operable = labels.set_index("surrogate")["operable"]
+    if not operable.any():
+        logger.warning(
+            "no surrogate is operable (a slope below 0 and R² above %g): the tree will forbid "
+            "every correction",
+            given.r_squared,
+        )
     strongest = states[states["severity"] == LABELLED_SEVERITY]
     fit = fit_tree(
         strongest[COLUMNS],

@@ -163,7 +163,9 @@ def _beside(table: pd.DataFrame, highlighted: Sequence[str]) -> list[str]:
     parts = [
         "## Beside the reference",
         "Accuracies (%) and Δ of this run and of the reference table, and the share (%) of the "
-        "accuracy lost to the shift that came back.",
+        "accuracy lost to the shift that came back, 100 Δ / (S on clean images - S). Networks and "
+        "policies are each one's own: the paper's policy was brought over from ImageNet, so its "
+        "like here is a policy of another benchmark.",
     ]
     own = table[table["policy"] == OWN]
     others = table[table["policy"] != OWN]
