@@ -97,6 +97,7 @@ def test_the_node_leaves_tables_that_can_be_drawn(surrogates):
         "example_beta_severity": 1,
         "cluster_samples": 10,
         "most_clusters": 4,
+        "worst_cells": 3,
     }
     evaluation = {"severities": [1, 5], "trials": 1, "batch_size": 5, "precision": "float32"}
     benchmark = {"shifts": ["fog", "gaussian_noise"]}
