@@ -184,6 +184,9 @@ def test_published_classifiers_must_be_there_and_fit(standard, images, tmp_path)
     entry = published(tmp_path / "four.pt", classes=4)
     with pytest.raises(InputError, match="tells 4 classes apart, but the images are of 3"):
         robust(standard, images, tmp_path / "c", GIVEN | {"published": {"augmix": entry}})
+    for name in ("../outside", ".hidden", "a b", ""):
+        with pytest.raises(ValueError, match="pattern"):
+            ClassifierTraining.model_validate(GIVEN | {"published": {name: entry}})
     for change, message in (
         ({"path": str(tmp_path / "absent.pt")}, "there is no checkpoint"),
         ({"layout": "torchdistil"}, "did you mean 'torchdistill'"),

@@ -26,10 +26,15 @@ class StageTimesDataset(AbstractDataset[NoReturn, pd.DataFrame]):
         super().__init__()
 
     def load(self) -> pd.DataFrame:
-        """What has been noted so far, in the order in which the nodes ended."""
-        if not self._filepath.is_file():
+        """What has been noted so far, in the order in which the nodes ended.
+
+        A file that is no such table counts as none: it is a mere log, and begun anew.
+        """
+        try:
+            table = pd.read_csv(self._filepath)
+        except (OSError, ValueError):
             return pd.DataFrame(columns=COLUMNS)
-        return pd.read_csv(self._filepath)
+        return table if list(table.columns) == COLUMNS else pd.DataFrame(columns=COLUMNS)
 
     def note(self, stage: str, node: str, seconds: float, peak_memory_gb: float) -> None:
         """Add a node that has ended, in place of what is there of it."""

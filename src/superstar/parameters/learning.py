@@ -65,7 +65,7 @@ class PuzzlemixTraining(Training):
 
     alpha: Positive
     label_smoothness: NotNegative
-    data_smoothness: NotNegative
+    data_smoothness: Annotated[float, Field(ge=0, le=1)]
     prior: NotNegative
     transport: NotNegative
 
@@ -118,6 +118,10 @@ NotTrained = Annotated[
 ]
 
 
+# Files are called so.
+ClassifierName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
+
+
 class ClassifierTraining(Section):
     """Classifiers under study. Those that were published are not trained."""
 
@@ -126,7 +130,7 @@ class ClassifierTraining(Section):
     augmix: AugmixTraining | None
     noisymix: NoisymixTraining | None
     puzzlemix: PuzzlemixTraining | None
-    published: dict[str, NotTrained]
+    published: dict[ClassifierName, NotTrained]
 
     @property
     def trained(self) -> dict[str, Training]:
