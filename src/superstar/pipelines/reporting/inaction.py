@@ -71,7 +71,7 @@ def inaction_figure(table: pd.DataFrame, beta: float) -> Figure:
     distance.set_xlabel(f"change of the distance, %\n(dashed: β = {beta:.3f})")
     for axis, column in zip(axes, deltas, strict=True):
         axis.barh(rows, table[column], color=colours)
-        axis.set_xlabel(f"Δ accuracy of {column.removeprefix('delta_')}, points")
+        axis.set_xlabel(f"Δ {column.removeprefix('delta_')}, points")
     for axis in (distance, *axes):
         axis.axvline(0, color="black", lw=0.8)
         axis.grid(axis="x", alpha=0.3)
