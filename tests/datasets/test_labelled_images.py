@@ -3,7 +3,9 @@
 import hashlib
 import io
 import json
+import os
 import pickle
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ import pytest
 from PIL import Image
 
 from superstar.datasets import LabelledImagesDataset, labelled_images
+from superstar.datasets.raw import digest_of_files
 from superstar.errors import InputError
 
 NAMES = ("apple", "bear", "crab")
@@ -96,15 +99,44 @@ def test_every_layout_gives_the_same_images(layout, tmp_path, monkeypatch):
         np.testing.assert_array_equal(found.labels, labels[order])
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_changes_are_noticed(layout, tmp_path, monkeypatch):
-    LAYOUTS[layout](tmp_path, monkeypatch)
-    dataset = LabelledImagesDataset(folder=str(tmp_path))
+@pytest.mark.parametrize("layout", ["hub", "folders"])
+def test_changes_are_noticed_and_moves_are_not(layout, tmp_path):
+    LAYOUTS[layout](tmp_path / "set")
+    known = LabelledImagesDataset(folder=str(tmp_path / "set")).identity()
+    moved = LabelledImagesDataset(folder=str(shutil.copytree(tmp_path / "set", tmp_path / "moved")))
+    file = max(path for path in (tmp_path / "moved").rglob("*") if path.is_file())
+    os.utime(file, (0, 0))
+    assert moved.identity() == known
+    content = file.read_bytes()
+    file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert moved.identity() != known
+
+
+def test_changes_behind_a_link_are_noticed(tmp_path):
+    write_folders(tmp_path / "set")
+    elsewhere = (tmp_path / "set" / "train").rename(tmp_path / "elsewhere")
+    (tmp_path / "set" / "train").symlink_to(elsewhere)
+    dataset = LabelledImagesDataset(folder=str(tmp_path / "set"))
     known = dataset.identity()
-    assert dataset.identity() == known
-    file = max(path for path in tmp_path.rglob("*") if path.is_file())
-    file.write_bytes(file.read_bytes()[:-2])
+    next(elsewhere.rglob("*.png")).unlink()
     assert dataset.identity() != known
+
+
+def test_a_download_is_no_change(tmp_path, monkeypatch):
+    dataset = LabelledImagesDataset(folder=str(tmp_path))
+    before = dataset.identity()
+    write_torchvision(tmp_path, monkeypatch)
+    assert dataset.identity() == before != "none"
+
+
+def test_of_very_large_folders_sizes_and_times_count(tmp_path, monkeypatch):
+    monkeypatch.setattr("superstar.datasets.raw.READ_AT_MOST", 1)
+    file = tmp_path / "large"
+    file.write_bytes(b"one")
+    known = digest_of_files(tmp_path, ["large"])
+    assert digest_of_files(tmp_path, ["large"]) == known
+    os.utime(file, (0, 0))
+    assert digest_of_files(tmp_path, ["large"]) != known
 
 
 def test_no_folder_means_no_images():

@@ -35,6 +35,7 @@ MD5 = {
 }
 """Sums of the files of CIFAR-100, as torchvision checks them."""
 CIFAR_SIDE = 32
+CLASS_NAMES = "fine_label_names.txt"
 LABELS = ("fine_label", "label")
 IMAGES = ("img", "image")
 """Names of the columns of the hub's tables."""
@@ -93,15 +94,17 @@ class LabelledImagesDataset(RawDataset):
             _layout(self._folder)
 
     def identity(self) -> str:
-        """A digest of the files' names, sizes and times of change."""
+        """A digest of the files; CIFAR-100 of torchvision is the same downloaded or not."""
         if self._folder is None:
             return "none"
-        names = sorted(
-            path.relative_to(self._folder).as_posix()
-            for path in self._folder.rglob("*")
-            if path.is_file() and not path.name.startswith(".")
-        )
-        return digest_of_files(self._folder, names)
+        try:
+            read = _layout(self._folder)
+            if read in (download, read_torchvision):
+                return TORCHVISION
+            names = _hub_files if read is read_hub else _class_files
+            return digest_of_files(self._folder, names(self._folder))
+        except InputError:
+            return "missing"
 
     def _describe(self) -> dict[str, Any]:
         return {"folder": None if self._folder is None else str(self._folder)}
@@ -281,6 +284,12 @@ def _read_tables(paths: Sequence[Path]) -> ImageSet:
     return ImageSet(read_images(sources), np.concatenate(labels))
 
 
+def _hub_files(folder: Path) -> list[str]:
+    tables = [table for split in SPLITS for table in _tables(folder, split)]
+    names = [path for path in (folder / CLASS_NAMES,) if path.is_file()]
+    return [path.relative_to(folder).as_posix() for path in [*tables, *names]]
+
+
 def _open(path: Path) -> pq.ParquetFile:
     try:
         return pq.ParquetFile(path)
@@ -307,7 +316,7 @@ def _class_names(folder: Path) -> tuple[str, ...]:
         for label in LABELS:
             if names := features.get(label, {}).get("names"):
                 return tuple(names)
-    path = folder / "fine_label_names.txt"
+    path = folder / CLASS_NAMES
     if not path.is_file():
         raise InputError(f"class names are missing: put {path} there, one name a line")
     return tuple(line.strip() for line in path.read_text().splitlines() if line.strip())
@@ -333,3 +342,11 @@ def read_folders(folder: Path) -> LabelledImages:
 def _read_split(folder: Path, classes: tuple[str, ...]) -> ImageSet:
     files = list_images(folder, classes)
     return ImageSet(np.concatenate(list(files.read(1000))), np.asarray(files.labels, np.int64))
+
+
+def _class_files(folder: Path) -> list[str]:
+    return [
+        f"{split}/{name}"
+        for split in SPLITS
+        for name in list_images(folder / split, list_classes(folder / split)).names
+    ]

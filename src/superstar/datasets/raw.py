@@ -3,7 +3,7 @@
 import hashlib
 import os
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -36,21 +36,33 @@ class RawDataset(AbstractDataset[NoReturn, Any]):
         raise DatasetError(f"{type(self).__name__} is read only")
 
 
-def digest_of_files(folder: Path, names: Iterable[str]) -> str:
-    """A digest of the names, sizes and times of change of some files.
+READ_AT_MOST = 2**30
+"""Bytes of files whose contents are read to tell whether they changed: about a second's work."""
+
+
+def digest_of_files(folder: Path, names: Sequence[str]) -> str:
+    """A digest of the names and contents of some files, wherever the folder lies.
+
+    Of more than `READ_AT_MOST` bytes together it takes sizes and times of change for contents.
 
     Raises:
-        InputError: a file that is there but cannot be looked at.
+        InputError: a file that cannot be read.
     """
     digest = hashlib.sha256()
-    for name in names:
-        try:
-            told = (folder / name).stat()
-        except OSError as error:
-            raise InputError(
-                f"{folder / name} cannot be read ({error.strerror}): remove it"
-            ) from error
-        digest.update(os.fsencode(f"{name} {told.st_size} {told.st_mtime_ns}\n"))
+    try:
+        told = [(folder / name).stat() for name in names]
+        contents = sum(one.st_size for one in told) <= READ_AT_MOST
+        for name, one in zip(names, told, strict=True):
+            digest.update(os.fsencode(f"{name} {one.st_size}\n"))
+            if contents:
+                with (folder / name).open("rb") as file:
+                    digest.update(hashlib.file_digest(file, "sha256").digest())
+            else:
+                digest.update(f"{one.st_mtime_ns}\n".encode())
+    except OSError as error:
+        raise InputError(
+            f"{error.filename} cannot be read ({error.strerror}): remove it"
+        ) from error
     return digest.hexdigest()[:32]
 
 
