@@ -183,7 +183,7 @@ def test_lists_of_a_sweep_may_be_words(base):
 
 def test_a_set_of_shifts_stands_for_its_members():
     listed = ["imagenet_c_standard", "imagenet_cp", "saturate"]
-    shifts = BenchmarkGeneration(shifts=listed).shifts
+    shifts = BenchmarkGeneration(shifts=listed, batch_size=1).shifts
     assert shifts == [*STANDARD_SHIFTS, *COMPOSITES, "saturate"]
     with pytest.raises(ValidationError, match="'gaussian_noise' is named twice"):
-        BenchmarkGeneration(shifts=["imagenet_c", "gaussian_noise"])
+        BenchmarkGeneration(shifts=["imagenet_c", "gaussian_noise"], batch_size=1)

@@ -7,6 +7,7 @@ The one currency of the package is a `torch.Tensor` of float32, shape (N, 3, H, 
 import zlib
 from dataclasses import dataclass
 from numbers import Integral
+from typing import Protocol, Self
 
 import numpy as np
 import torch
@@ -84,6 +85,27 @@ def to_uint8(images: Tensor) -> NDArray[np.uint8]:
     """A batch as 8-bit images (N, H, W, 3), rounded to the nearest level."""
     rounded = images.detach().mul(255.0).round_().clamp_(0, 255).to(torch.uint8)
     return np.ascontiguousarray(rounded.permute(0, 2, 3, 1).cpu().numpy())
+
+
+class Images(Protocol):
+    """Labelled images, in memory or in files, of which one batch at a time is asked for."""
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """int64 (N,)."""
+        ...
+
+    def __len__(self) -> int:
+        """N."""
+        ...
+
+    def take(self, indices: NDArray[np.int64] | slice) -> Self:
+        """The images at `indices`, in that order."""
+        ...
+
+    def batch(self, indices: NDArray[np.int64] | slice = slice(None)) -> Tensor:
+        """The images at `indices` as float32 (N, 3, H, W) in [0, 1]."""
+        ...
 
 
 @dataclass(frozen=True)

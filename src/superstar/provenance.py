@@ -21,6 +21,7 @@ from superstar.decoding import user_path
 SPEED_ALONE = {
     "params:execution": frozenset({"workers", "batch_size"}),
     "params:policy_training": frozenset({"checkpoint_episodes", "memory_limit_mb"}),
+    "params:benchmark_generation": frozenset({"batch_size"}),
     # Where images come from and go to: what they are is told by their own digests.
     "params:corrupt": frozenset({"batch_size", "input", "output"}),
 }

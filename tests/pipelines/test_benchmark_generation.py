@@ -9,7 +9,8 @@ from superstar.images import ImageSet
 from superstar.pipelines.benchmark_generation import nodes
 from superstar.pipelines.shifting import shift_set
 
-GIVEN = {"shifts": ["fog", "gaussian_noise"]}
+GIVEN = {"shifts": ["fog", "gaussian_noise"], "batch_size": 4}
+NAMES = ["a", "b", "c"]
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def folder(tmp_path, clean):
 
 def test_published_shifts_are_taken_and_the_others_made(folder, clean):
     published = CorruptionArrays(folder)
-    sets = nodes.generate_benchmark(clean, published, GIVEN, "cifar", 0)
+    sets = nodes.generate_benchmark(clean, published, NAMES, GIVEN, "cifar", 0)
     assert list(sets) == ["none", "fog", "gaussian_noise"]
     assert list(sets["none"]()) == [clean]
     for severity, fog in enumerate(sets["fog"](), start=1):
@@ -47,13 +48,13 @@ def test_published_shifts_are_taken_and_the_others_made(folder, clean):
 def test_sets_of_other_images_are_refused(folder, clean, images):
     other = ImageSet(clean.images[:images], clean.labels[::-1][:images].copy())
     with pytest.raises(InputError, match=r"fog in .* has 6 images, whose labels are not those"):
-        nodes.generate_benchmark(other, CorruptionArrays(folder), GIVEN, "cifar", 0)
+        nodes.generate_benchmark(other, CorruptionArrays(folder), NAMES, GIVEN, "cifar", 0)
 
 
 def test_images_of_another_size_are_refused(folder, clean):
     other = ImageSet(clean.images[:, :16, :16], clean.labels)
     with pytest.raises(InputError, match=r"images of \(32, 32\) pixels"):
-        nodes.generate_benchmark(other, CorruptionArrays(folder), GIVEN, "cifar", 0)
+        nodes.generate_benchmark(other, CorruptionArrays(folder), NAMES, GIVEN, "cifar", 0)
 
 
 def test_no_folder_means_no_published_sets(folder, tmp_path):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 
-from superstar.datasets import LabelledImages
+from superstar.datasets import ImageFiles, LabelledFiles, LabelledImages, list_images
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.pipelines.data_preparation import nodes
@@ -23,8 +24,18 @@ def source(train: int = 60, test: int = 30, classes: int = 3, size: int = 16) ->
     return LabelledImages(images(train, 0), images(test, 9), tuple("abc"))
 
 
+WHOLE = {"resize": None, "design_classes": None, "train": None, "test": None}
+
+
 def prepare(**changes):
-    parameters = {"size": 16, "train": None, "validation": 12, "test": None} | changes
+    parameters = {
+        "size": 16,
+        "resize": None,
+        "design_classes": None,
+        "train": None,
+        "validation": 12,
+        "test": None,
+    } | changes
     return nodes.prepare_clean_sets(lambda: source(), parameters, 0)
 
 
@@ -84,7 +95,7 @@ def test_images_that_occur_twice_are_not_held_out():
 
 
 def test_photographs_need_numbers():
-    parameters = {"size": 64, "train": None, "validation": 10, "test": 10}
+    parameters = WHOLE | {"size": 64, "validation": 10, "test": 10}
     with pytest.raises(InputError, match="train and test must be numbers"):
         nodes.prepare_clean_sets(None, parameters, 0)
 
@@ -105,6 +116,59 @@ def test_each_class_gives_its_share(labels, share, seed):
     counts, drawn = (np.bincount(part, minlength=5) for part in (labels, labels[out]))
     # Pairs are dealt out, so that a class may be one pair ahead or behind.
     assert (np.abs(drawn - held / len(labels) * counts) <= 4).all()
-    part = spread(labels, held, seed)
+    part = spread(labels, held, seed, "test")
     assert len(part) == held
     assert (np.diff(part) > 0).all()
+
+
+def files(folder, classes: int, each: int) -> ImageFiles:
+    """Each image tells its label."""
+    for label in range(classes):
+        for n in range(each):
+            path = folder / f"c{label}" / f"{n}.png"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (20, 26), (label, n, 0)).save(path)
+    return list_images(folder, [f"c{label}" for label in range(classes)])
+
+
+def prepare_files(source: LabelledFiles, **changes):
+    parameters = WHOLE | {"size": 16, "resize": 18, "validation": 4} | changes
+    return nodes.prepare_clean_sets(lambda: source, parameters, 0)
+
+
+def test_files_without_a_split_are_parted_by_class(tmp_path):
+    every = files(tmp_path, 6, 3)
+    source = LabelledFiles(every, None, tuple("abcdef"))
+    train, validation, test, _, summary = prepare_files(source, design_classes=4, train=6)
+    assert (len(train), len(validation), len(test)) == (6, 4, 6)
+    design = {*train.labels, *validation.labels}
+    assert len(design) <= 4
+    assert not design & set(test.labels)
+    assert summary["test"].sum() == 6
+    for images in (train, validation):
+        assert images.images.shape[1:3] == (16, 16)
+        assert images.images[:, 0, 0, 0].tolist() == images.labels.tolist()
+    # Test images stay in their files.
+    assert isinstance(test, ImageFiles)
+    assert test.batch().shape == (6, 3, 16, 16)
+
+
+def test_files_with_a_split_keep_it(tmp_path):
+    design, test = files(tmp_path / "train", 3, 4), files(tmp_path / "val", 3, 2)
+    source = LabelledFiles(design, test, tuple("abc"))
+    assert len(prepare_files(source)[0]) == 8
+    assert prepare_files(source)[2].names == test.names
+    with pytest.raises(InputError, match="design_classes must be null"):
+        prepare_files(source, design_classes=2)
+    with pytest.raises(InputError, match=r"test asks for 7 images, but there are 6"):
+        prepare_files(source, test=7)
+    with pytest.raises(InputError, match=r"validation \+ train asks for 14 images"):
+        prepare_files(source, train=10)
+
+
+def test_classes_for_testing_must_remain(tmp_path):
+    source = LabelledFiles(files(tmp_path, 3, 4), None, tuple("abc"))
+    with pytest.raises(InputError, match=r"say in data_preparation\.design_classes"):
+        prepare_files(source)
+    with pytest.raises(InputError, match="design_classes = 3 leaves none of the 3 classes"):
+        prepare_files(source, design_classes=3)

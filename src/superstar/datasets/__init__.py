@@ -15,7 +15,17 @@ from superstar.datasets.image_folders import (
     list_images,
     read_wnids,
 )
-from superstar.datasets.image_sets import SEVERITIES, ImageSetDataset, PartitionedImageSets
+from superstar.datasets.image_sets import (
+    SEVERITIES,
+    ImageSetDataset,
+    PartitionedImageSets,
+    ShiftedSets,
+)
+from superstar.datasets.image_source import (
+    ImageFilesDataset,
+    LabelledFiles,
+    LabelledFilesDataset,
+)
 from superstar.datasets.labelled_images import LabelledImages, LabelledImagesDataset
 from superstar.datasets.mnist import MnistDataset
 from superstar.datasets.models import (
@@ -31,6 +41,13 @@ from superstar.datasets.models import (
     TreeDataset,
 )
 from superstar.datasets.raw import RawDataset, ReferenceTableDataset
+from superstar.datasets.shifted_folders import (
+    FolderBenchmark,
+    PublishedFoldersDataset,
+    ShiftedFolders,
+    ShiftedFoldersDataset,
+    same_images,
+)
 from superstar.datasets.stage_times import StageTimesDataset
 from superstar.datasets.tables import (
     CSVDataset,
@@ -60,11 +77,15 @@ __all__ = [
     "DownloadedArraysDataset",
     "DownloadedFoldersDataset",
     "FigureDataset",
+    "FolderBenchmark",
     "ImageFiles",
+    "ImageFilesDataset",
     "ImageFolders",
     "ImageFoldersDataset",
     "ImageSetDataset",
     "JSONDataset",
+    "LabelledFiles",
+    "LabelledFilesDataset",
     "LabelledImages",
     "LabelledImagesDataset",
     "MetricsDataset",
@@ -72,9 +93,13 @@ __all__ = [
     "ParquetDataset",
     "PartitionedImageSets",
     "PointsDataset",
+    "PublishedFoldersDataset",
     "PublishedSetsDataset",
     "RawDataset",
     "ReferenceTableDataset",
+    "ShiftedFolders",
+    "ShiftedFoldersDataset",
+    "ShiftedSets",
     "StageTimesDataset",
     "SupervisorDataset",
     "SweepDataset",
@@ -83,4 +108,5 @@ __all__ = [
     "TreeDataset",
     "list_images",
     "read_wnids",
+    "same_images",
 ]

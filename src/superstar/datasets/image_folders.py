@@ -246,15 +246,25 @@ class ImageFolders:
         Raises:
             InputError: no such shift or severity, or what `list_images` refuses.
         """
+        return list_images(
+            self.place(shift, severity), self.wnids, self.count, self.resize, self.crop
+        )
+
+    def place(self, shift: str, severity: int | None = None) -> Path:
+        """The folder of the class folders of one shift at one severity.
+
+        Raises:
+            InputError: no such shift or severity.
+        """
         check_severity(shift, severity)
         place = self._place(shift)
-        if severity is not None:
-            there = self.severities(shift)
-            if severity not in there:
-                named = ", ".join(map(str, there)) or "none at all"
-                raise InputError(f"{place} has no severity {severity}: there are {named}")
-            place /= str(severity)
-        return list_images(place, self.wnids, self.count, self.resize, self.crop)
+        if severity is None:
+            return place
+        there = self.severities(shift)
+        if severity not in there:
+            named = ", ".join(map(str, there)) or "none at all"
+            raise InputError(f"{place} has no severity {severity}: there are {named}")
+        return place / str(severity)
 
     def _place(self, shift: str) -> Path:
         places = self._places.get(shift, [])

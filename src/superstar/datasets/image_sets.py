@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from kedro_datasets.partitions import PartitionedDataset as _PartitionedDataset
@@ -11,9 +11,17 @@ from safetensors.numpy import load_file, save
 
 from superstar.datasets.whole import FileDataset, Whole, require_file
 from superstar.errors import InputError
-from superstar.images import ImageSet
+from superstar.images import Images, ImageSet
 
 SEVERITIES = (1, 2, 3, 4, 5)
+
+
+class ShiftedSets(Protocol):
+    """Shifted test sets and the clean one, opened when they are asked for."""
+
+    def load(self, shift: str, severity: int | None = None) -> Images:
+        """The images of one shift at one severity, which `none` lacks."""
+        ...
 
 
 class ImageSetDataset(FileDataset):

@@ -131,8 +131,10 @@ class Whole:
     def _record(self) -> dict[str, Any] | None:
         record = self._mark()
         kinds = {"made_from": str, "content": str, "files": dict}
+        # A folder may hold no file: a run without robust classifiers leaves such a one.
         sound = isinstance(record, dict) and all(
-            isinstance(record.get(key), kind) and record[key] for key, kind in kinds.items()
+            isinstance(record.get(key), kind) and (record[key] or kind is dict)
+            for key, kind in kinds.items()
         )
         return record if sound else None
 

@@ -59,12 +59,20 @@ class Distance(Section):
 
 
 class DataPreparation(Section):
-    """Clean sets."""
+    """Clean sets; `resize` and `design_classes` are for image files by class."""
 
     size: Annotated[int, Field(ge=16)]
+    resize: Annotated[int, Field(ge=16)] | None
+    design_classes: Count | None
     train: Count | None
     validation: Annotated[int, Field(ge=2)]
     test: Count | None
+
+    @model_validator(mode="after")
+    def _crop_fits(self) -> "DataPreparation":
+        if self.resize is not None and self.size > self.resize:
+            raise InputError(f"size = {self.size} exceeds resize = {self.resize}")
+        return self
 
 
 class SeverityCalibration(Section):
@@ -127,6 +135,7 @@ class BenchmarkGeneration(Section):
     """Shifted test sets."""
 
     shifts: Shifts
+    batch_size: Count
 
 
 class Corrupt(Section):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from superstar.actions import apply_action
 from superstar.actions.dncnn import DnCNN
 from superstar.classifiers import Precision, predict
-from superstar.images import ImageSet
+from superstar.images import Images
 
 Actions = tuple[str, ...]
 Hits = dict[Actions, dict[str, NDArray[np.bool_]]]
@@ -18,7 +18,7 @@ Hits = dict[Actions, dict[str, NDArray[np.bool_]]]
 
 
 def score_sequences(
-    images: ImageSet,
+    images: Images,
     sequences: Sequence[Actions],
     denoiser: DnCNN | None,
     classifiers: Mapping[str, nn.Module],

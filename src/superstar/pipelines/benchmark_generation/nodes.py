@@ -1,36 +1,48 @@
 """Shifted test sets, made one shift at a time as they are written."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from superstar.datasets import SEVERITIES, CorruptionArrays
+from superstar.datasets import (
+    SEVERITIES,
+    CorruptionArrays,
+    FolderBenchmark,
+    ImageFiles,
+    ImageFolders,
+    same_images,
+)
+from superstar.datasets.image_folders import output_names
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import BenchmarkGeneration
-from superstar.pipelines.shifting import describe_shifts, shift_set
+from superstar.pipelines.shifting import describe_shifts, shift_files, shift_set
 
 
 def generate_benchmark(
-    test: ImageSet,
-    published: CorruptionArrays | None,
+    test: ImageSet | ImageFiles,
+    published: CorruptionArrays | ImageFolders | None,
+    class_names: list[str],
     parameters: dict[str, Any],
     scale: str,
     seed: int,
-) -> dict[str, Callable[[], Iterable[ImageSet]]]:
+) -> dict[str, Callable[[], Iterable[ImageSet]]] | FolderBenchmark:
     """Every shift at five severities, and `none`, the clean set itself.
 
-    Shifts that were published are taken as they are; the others are made.
+    Shifts that were published are taken as they are; the others are made. Of files, `none` goes
+    through the same JPEG as the others.
 
     Raises:
         InputError: published sets of other images than the test set.
     """
     given = BenchmarkGeneration.model_validate(parameters)
+    if isinstance(test, ImageFiles):
+        return _of_files(test, published, class_names, given, scale, seed)
     sets: dict[str, Callable[[], Iterable[ImageSet]]] = {"none": lambda: [test]}
     for shift in given.shifts:
-        if published is not None and shift in published.shifts:
+        if isinstance(published, CorruptionArrays) and shift in published.shifts:
             _check_labels(published, shift, test)
             sets[shift] = partial(_published, published, shift)
         else:
@@ -39,13 +51,43 @@ def generate_benchmark(
 
 
 def describe_benchmark(
-    published: CorruptionArrays | None, parameters: dict[str, Any], scale: str, seed: int
+    published: CorruptionArrays | ImageFolders | None,
+    parameters: dict[str, Any],
+    scale: str,
+    seed: int,
 ) -> dict[str, Any]:
     """What the shifted sets were made with, and which were published."""
     shifts = BenchmarkGeneration.model_validate(parameters).shifts
     there = () if published is None else published.shifts
     made = describe_shifts([s for s in shifts if s not in there], SEVERITIES, scale, seed)
     return made | {"shifts": list(shifts), "published": [s for s in shifts if s in there]}
+
+
+def _of_files(
+    test: ImageFiles,
+    published: CorruptionArrays | ImageFolders | None,
+    class_names: list[str],
+    given: BenchmarkGeneration,
+    scale: str,
+    seed: int,
+) -> FolderBenchmark:
+    names = output_names(test.names, "jpeg")
+    there = published.shifts if isinstance(published, ImageFolders) else ()
+    taken = [shift for shift in given.shifts if shift in there]
+    for shift in taken:
+        assert isinstance(published, ImageFolders)
+        _check_files(published, shift, test, names)
+    cells: list[tuple[str, int | None]] = [("none", None)]
+    cells += [(shift, s) for shift in given.shifts if shift not in taken for s in SEVERITIES]
+    made = partial(
+        shift_files, test, names=names, scale=scale, seed=seed, batch_size=given.batch_size
+    )
+    return FolderBenchmark(
+        {cell: partial(made, *cell) for cell in cells},
+        published.folder if isinstance(published, ImageFolders) else None,
+        taken,
+        class_names,
+    )
 
 
 def _made(test: ImageSet, shift: str, scale: str, seed: int) -> Iterator[ImageSet]:
@@ -68,4 +110,18 @@ def _check_labels(published: CorruptionArrays, shift: str, test: ImageSet) -> No
         raise InputError(
             f"{shift} in {published.folder} has images of {theirs.images.shape[1:3]} pixels, the "
             f"clean test images have {test.images.shape[1:3]}"
+        )
+
+
+def _check_files(
+    published: ImageFolders, shift: str, test: ImageFiles, names: Sequence[str]
+) -> None:
+    for severity in SEVERITIES:
+        found = same_images(published.load(shift, severity), names)
+    one = slice(1)
+    theirs, own = found.batch(one).shape[2:], test.batch(one).shape[2:]
+    if theirs != own:
+        raise InputError(
+            f"{shift} in {published.folder} has images of {tuple(theirs)} pixels, the clean test "
+            f"images have {tuple(own)}"
         )

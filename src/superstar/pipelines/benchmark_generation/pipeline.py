@@ -14,6 +14,7 @@ def create_pipeline() -> Pipeline:
                 [
                     "clean_test",
                     "published_sets",
+                    "class_names",
                     "params:benchmark_generation",
                     "params:scale",
                     "params:seed",

@@ -1,28 +1,35 @@
 """Clean sets, and the validation set as points."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from torch import Tensor
 
-from superstar.datasets import LabelledImages
+from superstar.datasets import ImageFiles, LabelledFiles, LabelledImages
 from superstar.errors import InputError
-from superstar.images import ImageSet
+from superstar.images import Images, ImageSet
 from superstar.measures import Projection
 from superstar.parameters import DataPreparation, Distance
 from superstar.photos import PHOTO_NAMES, photo_patches
-from superstar.pipelines.data_preparation.splitting import hold_out, spread
+from superstar.pipelines.data_preparation.splitting import hold_out, split_by_class, spread
+
+READ_TOGETHER = 1000
+CleanSets = tuple[ImageSet, ImageSet, Images]
+"""To train on, to validate with, and to test on."""
 
 
 def prepare_clean_sets(
-    source: Callable[[], LabelledImages] | None, parameters: dict[str, Any], seed: int
-) -> tuple[ImageSet, ImageSet, ImageSet, list[str], pd.DataFrame]:
+    source: Callable[[], LabelledImages | LabelledFiles] | None,
+    parameters: dict[str, Any],
+    seed: int,
+) -> tuple[ImageSet, ImageSet, Images, list[str], pd.DataFrame]:
     """The train, validation and test sets, the classes' names, and a table of what is in them.
 
     Without a source they are patches of the embedded photographs. With one, validation images are
-    held out of its training images.
+    held out of its training images. Test images in files are listed, not read.
 
     Raises:
         InputError: too few images, or images of another size.
@@ -30,9 +37,15 @@ def prepare_clean_sets(
     given = DataPreparation.model_validate(parameters)
     names: Sequence[str] = PHOTO_NAMES
     if source is None:
-        sets = _photographs(given, seed)
+        train, validation, test = _photographs(given, seed)
     else:
-        sets, names = _split(source(), given, seed)
+        images = source()
+        names = images.class_names
+        if isinstance(images, LabelledFiles):
+            train, validation, test = _split_files(images, given, seed)
+        else:
+            train, validation, test = _split(images, given, seed)
+    sets = {"train": train, "validation": validation, "test": test}
     summary = pd.DataFrame(
         {"class": names}
         | {
@@ -40,22 +53,21 @@ def prepare_clean_sets(
             for split, images in sets.items()
         }
     )
-    return sets["train"], sets["validation"], sets["test"], list(names), summary
+    return train, validation, test, list(names), summary
 
 
-def _photographs(given: DataPreparation, seed: int) -> Mapping[str, ImageSet]:
+def _photographs(given: DataPreparation, seed: int) -> CleanSets:
     if given.train is None or given.test is None:
         raise InputError(
             "data_preparation.train and test must be numbers: patches of the photographs can be "
             "cut in any number"
         )
     counts = {"train": given.train, "validation": given.validation, "test": given.test}
-    return photo_patches(size=given.size, counts=counts, seed=seed)
+    sets = photo_patches(size=given.size, counts=counts, seed=seed)
+    return sets["train"], sets["validation"], sets["test"]
 
 
-def _split(
-    images: LabelledImages, given: DataPreparation, seed: int
-) -> tuple[Mapping[str, ImageSet], Sequence[str]]:
+def _split(images: LabelledImages, given: DataPreparation, seed: int) -> CleanSets:
     for split, whole in (("train", images.train), ("test", images.test)):
         height, width = whole.images.shape[1:3]
         if (height, width) != (given.size, given.size):
@@ -64,13 +76,38 @@ def _split(
                 f"{given.size}"
             )
     validation, train = hold_out(images.train, given.validation, given.train, seed)
-    test = spread(images.test.labels, given.test, seed)
-    sets = {
-        "train": images.train.take(train),
-        "validation": images.train.take(validation),
-        "test": images.test.take(test),
-    }
-    return sets, images.class_names
+    test = spread(images.test.labels, given.test, seed, "data_preparation.test")
+    return images.train.take(train), images.train.take(validation), images.test.take(test)
+
+
+def _split_files(images: LabelledFiles, given: DataPreparation, seed: int) -> CleanSets:
+    design, test = images.design, images.test
+    if test is None:
+        if given.design_classes is None:
+            raise InputError(
+                f"{design.folder} holds class folders alone: say in "
+                "data_preparation.design_classes how many of the classes are for designing"
+            )
+        designing = split_by_class(design.labels, given.design_classes, seed)
+        design, test = (design.take(np.flatnonzero(which)) for which in (designing, ~designing))
+    elif given.design_classes is not None:
+        raise InputError(
+            f"data_preparation.design_classes must be null: {design.folder} has test images beside"
+        )
+    wanted = None if given.train is None else given.validation + given.train
+    drawn = spread(design.labels, wanted, seed, "data_preparation.validation + train")
+    read = _read(_cut(design.take(drawn), given))
+    validation, train = hold_out(read, given.validation, given.train, seed)
+    tested = spread(test.labels, given.test, seed, "data_preparation.test")
+    return read.take(train), read.take(validation), _cut(test.take(tested), given)
+
+
+def _cut(files: ImageFiles, given: DataPreparation) -> ImageFiles:
+    return replace(files, resize=given.resize, crop=given.size)
+
+
+def _read(files: ImageFiles) -> ImageSet:
+    return ImageSet(np.concatenate(list(files.read(READ_TOGETHER))), files.labels)
 
 
 def split_validation(validation: ImageSet) -> tuple[ImageSet, ImageSet]:

@@ -53,13 +53,37 @@ def hold_out(
     return out, order[:kept]
 
 
-def spread(labels: NDArray[np.int64], count: int | None, seed: int) -> NDArray[np.int64]:
+def split_by_class(labels: NDArray[np.int64], classes: int, seed: int) -> NDArray[np.bool_]:
+    """Which images are of so many classes, drawn among those that occur: bool (N,).
+
+    Args:
+        labels: of all images, int64 (N,).
+        classes: to draw.
+        seed: of the draw.
+
+    Raises:
+        InputError: not fewer classes than there are.
+    """
+    there = np.unique(labels)
+    if classes >= len(there):
+        raise InputError(
+            f"data_preparation.design_classes = {classes} leaves none of the {len(there)} classes "
+            "for testing"
+        )
+    drawn = stream(seed, "design classes").permutation(there)[:classes]
+    return np.isin(labels, drawn)
+
+
+def spread(
+    labels: NDArray[np.int64], count: int | None, seed: int, asked: str
+) -> NDArray[np.int64]:
     """Indices of so many images of a set, of each class as large a share; in the set's order.
 
     Args:
         labels: of all images, int64 (N,).
         count: of images; None takes all.
         seed: of the draw.
+        asked: the parameter that asks for them.
 
     Raises:
         InputError: more images than there are.
@@ -67,9 +91,7 @@ def spread(labels: NDArray[np.int64], count: int | None, seed: int) -> NDArray[n
     if count is None:
         return np.arange(len(labels))
     if count > len(labels):
-        raise InputError(
-            f"data_preparation.test asks for {count} images, but there are {len(labels)}"
-        )
+        raise InputError(f"{asked} asks for {count} images, but there are {len(labels)}")
     return np.sort(_in_turns(labels, 1, seed)[:count])
 
 

@@ -10,7 +10,7 @@ from torch import nn
 
 from superstar.control import Supervisor
 from superstar.control.networks import Actor
-from superstar.datasets import CorruptionArrays
+from superstar.datasets import ShiftedSets
 from superstar.parameters import BenchmarkGeneration, Evaluation, Execution
 from superstar.pipelines.evaluation.protocol import Cell, CellResult, Protocol, evaluate_cell
 from superstar.pipelines.parallel import spread
@@ -20,7 +20,7 @@ Actors = dict[str, tuple[Actor, tuple[str, ...]]]
 
 
 def evaluate(
-    sets: CorruptionArrays,
+    sets: ShiftedSets,
     supervisor: Supervisor,
     standard: nn.Module,
     robust: dict[str, nn.Module],
@@ -66,7 +66,7 @@ def evaluate(
 
 def _evaluate(
     cell: Cell,
-    sets: CorruptionArrays,
+    sets: ShiftedSets,
     supervisor: Supervisor,
     classifiers: dict[str, nn.Module],
     protocol: Protocol,

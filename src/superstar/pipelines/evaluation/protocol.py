@@ -14,7 +14,7 @@ from superstar.control import Supervisor
 from superstar.control.algorithm import Step
 from superstar.control.operability import percent_inoperable
 from superstar.control.supervisor import Recovery
-from superstar.images import ImageSet, stream
+from superstar.images import Images, stream
 from superstar.measures import state_features
 from superstar.pipelines.evaluation.first_actions import first_action
 from superstar.pipelines.scoring import Hits, parts, score_sequences
@@ -86,7 +86,7 @@ class CellResult:
 
 def evaluate_cell(
     cell: Cell,
-    images: ImageSet,
+    images: Images,
     supervisor: Supervisor,
     classifiers: Mapping[str, nn.Module],
     protocol: Protocol,
@@ -165,7 +165,7 @@ def evaluate_cell(
 
 
 def _recover(
-    cell: Cell, images: ImageSet, supervisor: Supervisor, protocol: Protocol
+    cell: Cell, images: Images, supervisor: Supervisor, protocol: Protocol
 ) -> list[Recovery]:
     return [
         recover_batch(cell, images, supervisor, protocol, trial) for trial in range(protocol.trials)
@@ -214,7 +214,7 @@ def _gains(
 
 
 def recover_batch(
-    cell: Cell, images: ImageSet, supervisor: Supervisor, protocol: Protocol, trial: int
+    cell: Cell, images: Images, supervisor: Supervisor, protocol: Protocol, trial: int
 ) -> Recovery:
     """Draw a trial's batch from the set and let the supervisor correct it."""
     rng = stream(protocol.seed, "trial", cell.shift, cell.severity or 0, trial)

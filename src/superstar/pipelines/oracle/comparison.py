@@ -16,7 +16,7 @@ from superstar.control.algorithm import Brakes, run_algorithm
 from superstar.control.networks import Policy
 from superstar.control.oracle import Score, best_sequence
 from superstar.control.transitions import Prefix, Transitions
-from superstar.images import ImageSet, stream
+from superstar.images import Images, stream
 from superstar.pipelines.scoring import score_sequences
 
 BRAKED, FREE = "paper", "unbraked"
@@ -50,7 +50,7 @@ class Search:
 
 def compare(
     keys: Mapping[str, Any],
-    images: ImageSet,
+    images: Images,
     supervisor: Supervisor,
     policies: Mapping[str, Sequence[Policy]],
     classifier: nn.Module,

@@ -17,9 +17,9 @@ from superstar.control.oracle import best_return
 from superstar.control.rivals import EntropyRule, best_single_action, fit_entropy_rule
 from superstar.control.rollouts import discounted_returns, rollouts
 from superstar.control.transitions import Transitions
-from superstar.datasets import CorruptionArrays
+from superstar.datasets import ShiftedSets
 from superstar.errors import InputError
-from superstar.images import ImageSet, stream
+from superstar.images import Images, ImageSet, stream
 from superstar.parameters import (
     BenchmarkGeneration,
     Evaluation,
@@ -43,7 +43,7 @@ NOISE = "uniform_noise"
 def train_rivals(
     batches: Parts,
     design: ImageSet,
-    test: ImageSet,
+    test: Images,
     supervisor: Supervisor,
     training: dict[str, Any],
     surrogates: dict[str, Any],
@@ -150,7 +150,7 @@ def search_surrogates(
 
 
 def search_tests(
-    shifted: CorruptionArrays,
+    shifted: ShiftedSets,
     supervisor: Supervisor,
     actors: Actors,
     rules: dict[str, Any],
@@ -196,7 +196,7 @@ def draw_oracle(surrogates: pd.DataFrame, tests: pd.DataFrame) -> Figure:
 
 
 def _search(
-    sets: Sequence[tuple[dict[str, Any], Callable[[], ImageSet]]],
+    sets: Sequence[tuple[dict[str, Any], Callable[[], Images]]],
     supervisor: Supervisor,
     actors: Actors,
     rules: dict[str, Any],
@@ -226,7 +226,7 @@ def _search(
 
 def _compare(
     keys: dict[str, Any],
-    load: Callable[[], ImageSet],
+    load: Callable[[], Images],
     supervisor: Supervisor,
     actors: Actors,
     rules: dict[str, Any],

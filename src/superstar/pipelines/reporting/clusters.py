@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from superstar.datasets import CorruptionArrays
+from superstar.datasets import ShiftedSets
 from superstar.images import stream
 from superstar.measures import FEATURES, state_features
 from superstar.pipelines.reporting.figures import title
@@ -20,7 +20,7 @@ SHOWN = {"brightness": "brightness (0 black to 2 white)", "std": "standard devia
 
 def sample_states(
     surrogates: pd.DataFrame,
-    sets: CorruptionArrays,
+    sets: ShiftedSets,
     shifts: Sequence[str],
     severities: Sequence[int],
     samples: int,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from superstar.actions.dncnn import DnCNN
-from superstar.images import ImageSet, to_uint8
+from superstar.images import Images, to_uint8
 from superstar.parameters import Execution
 from superstar.pipelines.reporting.figures import example_figure
 from superstar.pipelines.scoring import Actions, apply_sequences, score_sequences
@@ -18,8 +18,8 @@ EXAMPLE_IMAGES = 4
 
 def stages_figure(
     title: str,
-    clean: ImageSet,
-    shifted: ImageSet,
+    clean: Images,
+    shifted: Images,
     actions: Actions,
     denoiser: DnCNN | None,
     classifiers: Mapping[str, nn.Module],
@@ -46,7 +46,7 @@ def stages_figure(
     for lines, distance in zip(notes[1:], distances, strict=False):
         lines.append(f"distance {distance:.1f}")
     rows = one_of_each(clean, EXAMPLE_IMAGES)
-    pictures = [clean.images[rows]] + [
+    pictures = [to_uint8(clean.batch(rows))] + [
         to_uint8(after) for _, after in apply_sequences(shifted.batch(rows), prefixes, denoiser)
     ]
     passed = len(actions) - failed
@@ -59,9 +59,13 @@ def stages_figure(
     )
 
 
-def one_of_each(images: ImageSet, count: int) -> NDArray[np.int64]:
+def one_of_each(images: Images, count: int) -> NDArray[np.int64]:
     """Images of so many classes, of each the one on which shifts show best."""
     classes = np.unique(images.labels)
     chosen = classes[np.linspace(0, len(classes) - 1, count).astype(int)]
-    spread = images.images.std(axis=(1, 2)).mean(axis=1)
-    return np.array([np.where(images.labels == c, spread, -1).argmax() for c in chosen])
+    return np.array([_most_contrast(images, np.flatnonzero(images.labels == c)) for c in chosen])
+
+
+def _most_contrast(images: Images, places: NDArray[np.int64]) -> int:
+    spread = to_uint8(images.batch(places)).std(axis=(1, 2)).mean(axis=1)
+    return int(places[spread.argmax()])

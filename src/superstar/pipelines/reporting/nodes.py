@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 from torch import nn
 
 from superstar.actions import ACTIONS
@@ -16,8 +17,8 @@ from superstar.control import Supervisor
 from superstar.control.algorithm import Selection, select_transforms
 from superstar.control.clustering import cluster_states
 from superstar.control.networks import sampled
-from superstar.datasets import SEVERITIES, CorruptionArrays
-from superstar.images import ImageSet, stream
+from superstar.datasets import SEVERITIES, ShiftedSets
+from superstar.images import Images, ImageSet, stream, to_uint8
 from superstar.parameters import (
     BenchmarkGeneration,
     ClassifierTraining,
@@ -258,15 +259,15 @@ def draw_surrogates(
     )
 
 
-def draw_shifts(sets: CorruptionArrays, benchmark: dict[str, Any]) -> Figure:
+def draw_shifts(sets: ShiftedSets, benchmark: dict[str, Any]) -> Figure:
     """One test image under every shift and severity."""
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
     clean = sets.load("none", None)
     chosen = _most_colours(clean)
     return figures.contact_sheet(
-        clean.images[chosen],
+        _picture(clean, chosen),
         {
-            shift: [sets.load(shift, severity).images[chosen] for severity in SEVERITIES]
+            shift: [_picture(sets.load(shift, severity), chosen) for severity in SEVERITIES]
             for shift in shifts
         },
     )
@@ -274,7 +275,7 @@ def draw_shifts(sets: CorruptionArrays, benchmark: dict[str, Any]) -> Figure:
 
 def draw_example(
     results: pd.DataFrame,
-    sets: CorruptionArrays,
+    sets: ShiftedSets,
     denoiser: DnCNN,
     standard: nn.Module,
     robust: dict[str, nn.Module],
@@ -304,7 +305,7 @@ def draw_example(
 
 
 def draw_example_beta(
-    sets: CorruptionArrays,
+    sets: ShiftedSets,
     supervisor: Supervisor,
     standard: nn.Module,
     robust: dict[str, nn.Module],
@@ -358,7 +359,7 @@ def draw_example_beta(
 
 def sample_clusters(
     surrogates: pd.DataFrame,
-    sets: CorruptionArrays,
+    sets: ShiftedSets,
     parameters: dict[str, Any],
     benchmark: dict[str, Any],
     evaluation: dict[str, Any],
@@ -388,7 +389,11 @@ def draw_clusters(samples: pd.DataFrame, inertias: pd.DataFrame, table: pd.DataF
     return clusters.cluster_figure(samples, inertias, table)
 
 
-def _most_colours(images: ImageSet) -> int:
+def _picture(images: Images, place: int) -> NDArray[np.uint8]:
+    return to_uint8(images.batch(slice(place, place + 1)))[0]
+
+
+def _most_colours(images: Images) -> int:
     """The image on which shifts show best, among the first hundred."""
-    coarse = images.images[:100] // np.uint8(32)
+    coarse = to_uint8(images.batch(slice(100))) // np.uint8(32)
     return int(np.argmax([len(np.unique(image.reshape(-1, 3), axis=0)) for image in coarse]))
