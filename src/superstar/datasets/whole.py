@@ -133,7 +133,8 @@ class Whole:
         kinds = {"made_from": str, "content": str, "files": dict}
         # A folder may hold no file: a run without robust classifiers leaves such a one.
         sound = isinstance(record, dict) and all(
-            isinstance(record.get(key), kind) and (record[key] or kind is dict)
+            isinstance(record.get(key), kind)
+            and (record[key] or (key == "files" and self.location.is_dir()))
             for key, kind in kinds.items()
         )
         return record if sound else None
