@@ -20,11 +20,11 @@ def project_path(relative: str) -> str:
 def from_project(path: Any) -> Any:
     """A path that configuration gives: relative ones start at the project; null stays null.
 
-    Of paths by name, each.
+    Of paths by name, each. What is no path stays as it is, for its dataset to refuse.
     """
     if isinstance(path, Mapping):
         return {name: from_project(each) for name, each in path.items()}
-    return None if path is None else project_path(str(Path(path).expanduser()))
+    return project_path(str(Path(path).expanduser())) if isinstance(path, str) else path
 
 
 def given_path(path: str | None) -> str:
