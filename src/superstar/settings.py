@@ -8,7 +8,7 @@ from kedro.utils import find_kedro_project
 from omegaconf.resolvers import oc
 
 from superstar.decoding import user_path
-from superstar.hooks import InputHook, ProvenanceHook, StageHook
+from superstar.hooks import InputHook, LockHook, ProvenanceHook, StageHook
 
 
 def project_path(relative: str) -> str:
@@ -40,7 +40,7 @@ def beside(path: str, ending: str) -> str:
     return f"{Path(path)}{ending}"
 
 
-HOOKS = (StageHook(), ProvenanceHook(), InputHook())
+HOOKS = (StageHook(), ProvenanceHook(), InputHook(), LockHook())
 
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

@@ -1,5 +1,6 @@
 """Clean sets, and the validation set as points."""
 
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,9 @@ from superstar.images import ImageSet
 from superstar.measures import Projection
 from superstar.parameters import DataPreparation, Distance
 from superstar.photos import PHOTO_NAMES, photo_patches
-from superstar.pipelines.data_preparation.splitting import hold_out, spread
+from superstar.pipelines.data_preparation.splitting import hold_out, occurring_in, spread
+
+logger = logging.getLogger(__name__)
 
 
 def prepare_clean_sets(
@@ -33,12 +36,16 @@ def prepare_clean_sets(
         sets = _photographs(given, seed)
     else:
         sets, names = _split(source(), given, seed)
+    equal = sets["train"].labels[occurring_in(sets["train"], sets["test"])]
+    if len(equal):
+        logger.info("%d training images equal a test image", len(equal))
     summary = pd.DataFrame(
         {"class": names}
         | {
             split: np.bincount(images.labels, minlength=len(names))
             for split, images in sets.items()
         }
+        | {"train_equal_to_test": np.bincount(equal, minlength=len(names))}
     )
     return sets["train"], sets["validation"], sets["test"], list(names), summary
 
@@ -63,7 +70,8 @@ def _split(
                 f"the {split} images are {height}x{width} pixels, but data_preparation.size is "
                 f"{given.size}"
             )
-    validation, train = hold_out(images.train, given.validation, given.train, seed)
+    known = occurring_in(images.train, images.test)
+    validation, train = hold_out(images.train, given.validation, given.train, seed, known)
     test = spread(images.test.labels, given.test, seed)
     sets = {
         "train": images.train.take(train),
