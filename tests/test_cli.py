@@ -3,14 +3,15 @@
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 
 def snapshot(root: Path) -> dict[str, tuple[int, int]]:
-    """Every artifact with its size and time of change."""
+    """Every artifact with its size and time of change; the lock of a run is none."""
     return {
         str(path.relative_to(root)): (path.stat().st_size, path.stat().st_mtime_ns)
         for path in sorted((root / "data").rglob("*"))
-        if path.is_file()
+        if path.is_file() and path.suffix != ".lock"
     }
 
 
@@ -46,6 +47,15 @@ def test_a_mistake_on_the_command_line(finished_run, arguments, message):
     assert message in refused(finished_run, *arguments)
 
 
+def test_a_benchmark_that_another_run_holds(project_copy):
+    path = project_copy.root / "data" / ".test.lock"
+    with FileLock(path):
+        path.write_text("4321")
+        message = refused(project_copy, "--env", "test")
+    assert "another run of the benchmark test is going on (process 4321, which" in message
+    assert str(path) in message
+
+
 def test_a_missing_artifact(project_copy):
     project_copy.data("07_model_output/evaluation_results.parquet").unlink()
     message = refused(project_copy, "--env", "test", "--pipelines", "reporting")
@@ -76,4 +86,4 @@ def test_too_few_images_for_disjoint_batches(project_copy):
         *("--env", "test", "--pipelines", "surrogate_generation"),
         *("--params", "surrogate_generation.policy.training_batches=50"),
     )
-    assert "training set has 340" in message
+    assert "batch_size = 1020: data_preparation.train gives 340 images" in message

@@ -122,6 +122,10 @@ def test_every_environment_is_valid(environment):
         ("distance.dimensions", 4097, "images of 64x64 pixels allow 4096 at most"),
         ("denoiser_training.published", "absent.pth", "there is no checkpoint absent.pth: see"),
         ("denoiser_training.crop", 65, "images of 64x64 pixels allow 64 at most"),
+        ("severity_calibration.images", 1001, "half of data_preparation.validation gives 1000"),
+        ("data_preparation.train", 2499, "batch_size = 2500: data_preparation.train gives 2499"),
+        ("surrogate_generation.policy.batch_size", 1001, "policy.batch_size = 1001: half of"),
+        ("operability.holdout", 0.9999, "gives 1000 images, of which it leaves none"),
         ("policy_training.learning_rate", float("nan"), "policy_training.learning_rate = nan"),
         ("severity_calibration.change", [1.0, 0.3], "the interval runs from low to high"),
         ("evaluation.severities", [5, 5], "5 is named twice"),
@@ -160,6 +164,19 @@ def test_a_mistake_is_named_in_one_line(base, path, value, message):
 def test_distances_between_points_are_taken_with_their_options(base, measure):
     values = set_value(base, "distance.measure", measure)
     assert Parameters.check(values).distance.measure == measure
+
+
+def test_sets_that_are_taken_whole_are_not_counted(base):
+    values = set_value(base, "data_preparation.train", None)
+    assert Parameters.check(values).data_preparation.train is None
+
+
+def test_puzzle_mix_needs_even_sides():
+    values = set_value(load("cifar100"), "data_preparation.size", 33)
+    with pytest.raises(InputError, match=r"data_preparation\.size = 33: Puzzle Mix .* even"):
+        Parameters.check(values)
+    values = set_value(values, "classifier_training.puzzlemix", None)
+    assert Parameters.check(values).data_preparation.size == 33
 
 
 def test_a_missing_parameter_is_named(base):

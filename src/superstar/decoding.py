@@ -189,7 +189,7 @@ def _batches(
                         odd, first = _name(sources[start + place]), _name(sources[0])
                         raise InputError(
                             f"{odd} is {image.shape[0]}x{image.shape[1]} pixels, but {first} is "
-                            f"{shape[0]}x{shape[1]}: ask for a resize and a crop"
+                            f"{shape[0]}x{shape[1]}: resize and crop them to one size"
                         )
                     if batch is None:
                         batch = np.empty((count, *shape), dtype=np.uint8)
@@ -290,7 +290,7 @@ def _fit(image: Image.Image, name: str, resize: int | None, crop: int | None) ->
         if min(image.size) < crop:
             raise InputError(
                 f"{name} is {image.height}x{image.width} pixels, which has no room for a crop of "
-                f"{crop}x{crop}: ask for a resize too"
+                f"{crop}x{crop}: take a smaller crop or larger images"
             )
         left, top = (round((side - crop) / 2) for side in image.size)
         image = image.crop((left, top, left + crop, top + crop))

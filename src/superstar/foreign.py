@@ -1,6 +1,7 @@
 """Weights that other code saved, read without running any of it."""
 
 import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -18,6 +19,14 @@ WRAPPERS = ("state_dict", "model_state_dict", "model", "net")
 
 PREFIXES = ("module.", "model.")
 """What networks wrapped in others put before the names of their tensors."""
+
+DTYPES = frozenset(
+    (
+        *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
+        *(torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.bool),
+    )
+)
+"""Kinds of numbers that weights, and counters beside them, may be."""
 
 
 class _StandIn:
@@ -46,8 +55,8 @@ def read_weights(path: str | PathLike[str], harmless: Sequence[str] = ()) -> dic
 
     Raises:
         InputError: no such file; one that is damaged, cut short or no checkpoint; one with foreign
-            objects other than `harmless`; one without a state dict, or with several; weights that
-            are not finite.
+            objects other than `harmless`; one without a state dict, or with several; tensors that
+            are sparse, quantised or otherwise not plain numbers; weights that are not finite.
     """
     path = Path(path)
     if not path.is_file():
@@ -72,7 +81,9 @@ def _read_safetensors(path: Path) -> Any:
 def _read_torch(path: Path, harmless: Sequence[str]) -> Any:
     stand_ins: list[Any] = [(_StandIn, name) for name in harmless]
     try:
-        with torch.serialization.safe_globals(stand_ins):
+        with torch.serialization.safe_globals(stand_ins), warnings.catch_warnings():
+            # Of sparse tensors, which are refused afterwards.
+            warnings.simplefilter("ignore")
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # What PyTorch raises for a bad file has nothing in common.
         foreign = re.search(r"GLOBAL (\S+)", str(error))
@@ -133,4 +144,14 @@ def _tensors(state: Mapping[Any, Any], path: Path) -> Iterator[tuple[str, Tensor
         if name in seen:
             raise InputError(f"{path} holds two tensors {name}: save one network alone")
         seen.add(name)
+        if not _is_plain(tensor):
+            raise InputError(
+                f"{path} holds {key} as a tensor of {tensor.layout}, {tensor.dtype}, on "
+                f"{tensor.device}: save the network with dense weights that are not quantised"
+            )
         yield name, tensor
+
+
+def _is_plain(tensor: Tensor) -> bool:
+    dense = tensor.layout == torch.strided and not tensor.is_nested
+    return dense and tensor.dtype in DTYPES and not tensor.is_meta

@@ -1,13 +1,16 @@
-"""Hooks of a run: bad input refused first, artifacts stamped, stages timed."""
+"""Hooks of a run: one at a time, bad input refused first, artifacts stamped, stages timed."""
 
 import logging
+import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import psutil
+from filelock import FileLock, Timeout
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
 from kedro.framework.project import pipelines
@@ -25,6 +28,65 @@ from superstar.pipelines.corrupt.places import check_places
 from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
 
 logger = logging.getLogger(__name__)
+
+ELSEWHERE = frozenset({"corrupt", "recover"})
+"""Stages that write into folders that the user names, and nothing of a benchmark's."""
+
+
+class LockHook:
+    """Keeps a benchmark's files to one run at a time.
+
+    The lock is the operating system's, so that it ends with the process, however that ends.
+    """
+
+    def __init__(self) -> None:
+        self._lock: FileLock | None = None
+
+    @hook_impl(wrapper=True, tryfirst=True)
+    def before_pipeline_run(
+        self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
+    ) -> Generator[None, Any, Any]:
+        """Take the lock before anything is looked at, and keep it unless the run is refused."""
+        self._release()  # Of a run in this process that Ctrl-C ended, of which no hook is told.
+        if any(_stage(node) not in ELSEWHERE for node in pipeline.nodes):
+            self._take(Path(run_params["project_path"]), catalog.load("params:benchmark"))
+        try:
+            return (yield)
+        except BaseException:
+            self._release()
+            raise
+
+    @hook_impl(trylast=True)
+    def after_pipeline_run(self) -> None:
+        """Let the next run begin."""
+        self._release()
+
+    @hook_impl(trylast=True)
+    def on_pipeline_error(self) -> None:
+        """Let the next run begin."""
+        self._release()
+
+    def _take(self, project: Path, benchmark: str) -> None:
+        path = project / "data" / f".{benchmark}.lock"
+        lock = FileLock(path, blocking=False, thread_local=False)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            lock.acquire()
+        except Timeout as error:
+            holder = path.read_text().strip() or "unknown"
+            raise InputError(
+                f"another run of the benchmark {benchmark} is going on (process {holder}, which "
+                f"locks {path}): wait for it or end it, then run again"
+            ) from error
+        except OSError as error:
+            raise InputError(f"{path} cannot be locked ({error.strerror})") from error
+        self._lock = lock
+        path.write_text(str(os.getpid()))
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
 
 
 class InputHook:

@@ -8,7 +8,7 @@ from kedro.utils import find_kedro_project
 from omegaconf.resolvers import oc
 
 from superstar.decoding import user_path
-from superstar.hooks import InputHook, ProvenanceHook, StageHook
+from superstar.hooks import InputHook, LockHook, ProvenanceHook, StageHook
 
 
 def project_path(relative: str) -> str:
@@ -20,11 +20,11 @@ def project_path(relative: str) -> str:
 def from_project(path: Any) -> Any:
     """A path that configuration gives: relative ones start at the project; null stays null.
 
-    Of paths by name, each.
+    Of paths by name, each. What is no path stays as it is, for its dataset to refuse.
     """
     if isinstance(path, Mapping):
         return {name: from_project(each) for name, each in path.items()}
-    return None if path is None else project_path(str(Path(path).expanduser()))
+    return project_path(str(Path(path).expanduser())) if isinstance(path, str) else path
 
 
 def given_path(path: str | None) -> str:
@@ -40,7 +40,7 @@ def beside(path: str, ending: str) -> str:
     return f"{Path(path)}{ending}"
 
 
-HOOKS = (StageHook(), ProvenanceHook(), InputHook())
+HOOKS = (StageHook(), ProvenanceHook(), InputHook(), LockHook())
 
 CONFIG_LOADER_ARGS = {
     "base_env": "base",

@@ -376,8 +376,7 @@ def _check_progress(
 ) -> None:
     if not math.isfinite(losses[-1]):
         raise InputError(
-            f"{description}: the loss is {losses[-1]} at step {len(losses)}: "
-            "lower learning_rate or set clip_norm"
+            f"{description}: the loss is {losses[-1]} at step {len(losses)}: lower learning_rate"
         )
     if len(losses) != check_step or (untrained_loss is None and check_step == 1):
         return

@@ -377,6 +377,7 @@ def test_missing_files(tmp_path):
         ({}, "it is empty"),
         ({"epoch": 3}, "epoch is no tensor"),
         ({"state_dict": {"epoch": 3}}, "epoch is no tensor"),
+        ({"state_dict": {"fc.weight": torch.ones(1), "steps": [1]}}, "steps is no tensor"),
         ({"a": {"w": torch.ones(1)}, "b": {"w": torch.ones(1)}}, r"several networks \(a, b\)"),
         ({"model.w": torch.ones(1), "module.w": torch.ones(1)}, "two tensors w"),
         ({"w": torch.tensor([1.0, float("nan")])}, "NaN or infinite"),
@@ -388,6 +389,25 @@ def test_checkpoints_without_a_network(content, message, path):
     with pytest.raises(InputError, match=message) as caught:
         load_published(path, "torchdistill")
     assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("change", "kind"),
+    [
+        (lambda w: w.to_sparse(), "torch.sparse_coo"),
+        (lambda w: w.to_sparse_csr(), "torch.sparse_csr"),
+        (lambda w: torch.quantize_per_tensor(w, 0.1, 0, torch.qint8), "torch.qint8"),
+        (lambda w: w.to(torch.float8_e4m3fn), "torch.float8_e4m3fn"),
+        (lambda w: w.to(torch.complex64), "torch.complex64"),
+        (lambda w: w.to("meta"), "on meta"),
+    ],
+)
+def test_weights_that_are_not_plain_numbers_are_named(change, kind, path):
+    torch.save({"module.conv1.weight": torch.ones(1), "fc.weight": change(torch.eye(3))}, path)
+    with pytest.raises(InputError, match=rf"holds fc\.weight as a tensor of .*{kind}") as caught:
+        load_published(path, "torchdistill")
     assert "\n" not in str(caught.value)
 
 

@@ -136,6 +136,14 @@ def edit(name, change):
     return lambda folder: np.save(folder / name, change(np.load(folder / name)))
 
 
+def overwrite(old, new):
+    """Damage within the header of an array, whose length stays."""
+    assert len(old) == len(new)
+    return lambda folder: (folder / "fog.npy").write_bytes(
+        (folder / "fog.npy").read_bytes().replace(old, new, 1)
+    )
+
+
 def cut(name, size):
     return lambda folder: (folder / name).write_bytes((folder / name).read_bytes()[:size])
 
@@ -160,6 +168,23 @@ def cut(name, size):
         (cut("fog.npy", 100), r"fog\.npy is not a whole array"),
         (cut("fog.npy", 6), r"fog\.npy is not a whole array"),
         (cut("fog.npy", 0), r"fog\.npy is not a whole array"),
+        # numpy's reader raises SyntaxError, TokenError, UnicodeDecodeError, OverflowError (twice),
+        # IndexError and TypeError for these.
+        *(
+            (overwrite(old, new), r"fog\.npy is not a whole array")
+            for old, new in [
+                (b"'|u1'", b"'|,1'"),
+                (b"(30, 16", b"(30( 16"),
+                (
+                    b"NUMPY\x01\x00v\x00{'descr'",
+                    b"NUMPY\x03\x00v\x00\x00\x00\xff\xfe\xff\xff\xff\xff",
+                ),
+                (b" 20, 3)", b"-20, 3)"),
+                (b", 3), }" + b" " * 20, b", 3" + b"0" * 20 + b"), }"),
+                (b"'|u1'", b"('',)"),
+                (b"'descr'", b"[     ]"),
+            ]
+        ),
         (
             lambda d: np.savez(d / "fog.npy", a=1) or (d / "fog.npy.npz").rename(d / "fog.npy"),
             r"fog\.npy is not a whole array",

@@ -339,7 +339,7 @@ def test_clean_images_of_other_sizes_and_formats_are_listed_too(tmp_path, images
     assert found.batch().shape == (3, 3, 16, 16)
     assert "1 files are left out" in caplog.text
     assert str(tmp_path / WNIDS[3] / "notes.txt") in caplog.text
-    with pytest.raises(InputError, match="ask for a resize and a crop"):
+    with pytest.raises(InputError, match="resize and crop them to one size"):
         list_images(tmp_path, WNIDS).batch()
 
 

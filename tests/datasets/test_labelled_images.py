@@ -221,6 +221,108 @@ def test_damaged_tables_are_named(damage, message, tmp_path):
         checked_and_read(LabelledImagesDataset(folder=str(tmp_path)))
 
 
+def test_tables_may_lie_in_a_sub_folder_of_any_name(tmp_path):
+    write_hub(tmp_path)
+    (tmp_path / "data").rename(tmp_path / "cifar100")
+    (tmp_path / "notes").mkdir()
+    images = checked_and_read(LabelledImagesDataset(folder=str(tmp_path)))
+    np.testing.assert_array_equal(images.train.images, pixels("train")[0])
+
+
+@pytest.mark.parametrize("other", [".", "cifar100"])
+def test_tables_in_two_places_are_refused(other, tmp_path):
+    write_hub(tmp_path)
+    shutil.copytree(tmp_path / "data", tmp_path / other, dirs_exist_ok=True)
+    with pytest.raises(InputError, match=r"tables of images lie in .* and in ") as error:
+        LabelledImagesDataset(folder=str(tmp_path)).check()
+    for place in (tmp_path / other, tmp_path / "data"):
+        assert f" in {place}" in str(error.value)
+
+
+def rewrite(folder, change, split: str = "train") -> None:
+    """Change the first shard, as a pyarrow table, and keep its metadata."""
+    path = min(folder.glob(f"data/{split}*"))
+    pq.write_table(change(pq.read_table(path)), path)
+
+
+def with_column(name: str, values):
+    def change(table: pa.Table) -> pa.Table:
+        return table.set_column(table.schema.get_field_index(name), name, values(table[name]))
+
+    return change
+
+
+@pytest.mark.parametrize("kind", [pa.binary(), pa.large_binary()])
+def test_images_may_be_bytes_alone(kind, tmp_path):
+    write_hub(tmp_path)
+    plain = with_column("img", lambda c: pa.array([row["bytes"] for row in c.to_pylist()], kind))
+    rewrite(tmp_path, plain)
+    images = checked_and_read(LabelledImagesDataset(folder=str(tmp_path)))
+    np.testing.assert_array_equal(images.train.images, pixels("train")[0])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            with_column("fine_label", lambda c: c.cast(pa.float64())),
+            "whole numbers as fine_label, not double",
+        ),
+        (
+            with_column("fine_label", lambda c: pa.array([0, None, *c.to_pylist()[2:]])),
+            "has no fine_label in row 1",
+        ),
+        (
+            with_column("fine_label", lambda c: pa.array([2**64 - 1] * len(c), pa.uint64())),
+            "has a fine_label that is no class",
+        ),
+        (with_column("img", lambda c: pa.array(["a"] * len(c))), "encoded images as img.* not str"),
+        (
+            with_column("img", lambda c: pa.array([{"path": "a"}] * len(c))),
+            "encoded images as img.* not struct<path: string>",
+        ),
+    ],
+)
+def test_columns_of_other_types_are_refused(change, message, tmp_path):
+    write_hub(tmp_path)
+    rewrite(tmp_path, change)
+    with pytest.raises(InputError, match=message) as error:
+        checked_and_read(LabelledImagesDataset(folder=str(tmp_path)))
+    assert "\n" not in str(error.value)
+
+
+def test_tables_without_rows_are_refused(tmp_path):
+    write_hub(tmp_path, shards=1)
+    rewrite(tmp_path, lambda table: table.slice(0, 0))
+    with pytest.raises(InputError, match=r"train-00000\S+ holds no rows"):
+        checked_and_read(LabelledImagesDataset(folder=str(tmp_path)))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "{",
+        "[]",
+        '{"info": {"features": []}}',
+        '{"info": {"features": {"fine_label": null}}}',
+        "\xff",
+    ],
+)
+def test_damaged_metadata_leaves_the_names_to_a_file(told, tmp_path):
+    write_hub(tmp_path)
+    metadata = {b"huggingface": told.encode("latin-1")}
+    rewrite(tmp_path, lambda table: table.replace_schema_metadata(metadata))
+    dataset = LabelledImagesDataset(folder=str(tmp_path))
+    with pytest.raises(InputError, match=r"class names are missing, or damaged in the metadata of"):
+        checked_and_read(dataset)
+    # As editors on Windows begin a file.
+    (tmp_path / "fine_label_names.txt").write_text("\n".join(NAMES), encoding="utf-8-sig")
+    assert checked_and_read(dataset).class_names == NAMES
+    (tmp_path / "fine_label_names.txt").write_bytes("äpple\nbear\ncrab\n".encode("latin-1"))
+    with pytest.raises(InputError, match=r"fine_label_names\.txt is not text in UTF-8"):
+        checked_and_read(dataset)
+
+
 def test_folders_must_hold_the_same_classes(tmp_path):
     write_folders(tmp_path)
     (tmp_path / "test" / "crab").rename(tmp_path / "test" / "dog")

@@ -25,18 +25,11 @@ def source(train: int = 60, test: int = 30, classes: int = 3, size: int = 16) ->
 
 
 WHOLE = {"resize": None, "design_classes": None, "train": None, "test": None}
+PARAMETERS = WHOLE | {"size": 16, "validation": 12}
 
 
 def prepare(**changes):
-    parameters = {
-        "size": 16,
-        "resize": None,
-        "design_classes": None,
-        "train": None,
-        "validation": 12,
-        "test": None,
-    } | changes
-    return nodes.prepare_clean_sets(lambda: source(), parameters, 0)
+    return nodes.prepare_clean_sets(lambda: source(), PARAMETERS | changes, 0)
 
 
 def places(images: ImageSet) -> list[int]:
@@ -92,6 +85,37 @@ def test_images_that_occur_twice_are_not_held_out():
     out, kept = hold_out(images, 12, None, 0)
     assert out.min() >= 20
     assert sorted([*out, *kept]) == list(range(60))
+
+
+def test_images_of_the_test_set_are_told_and_not_held_out(caplog):
+    images = source()
+    free = nodes.prepare_clean_sets(lambda: images, PARAMETERS, 0)
+    assert free[4]["train_equal_to_test"].tolist() == [0, 0, 0]
+    assert "equal a test image" not in caplog.text
+    images.test.images[:2] = images.train.images[places(free[0])[:2]]
+    images.test.images[2] = images.train.images[places(free[1])[0]]
+    with caplog.at_level("INFO"):
+        train, validation, test, _, summary = nodes.prepare_clean_sets(
+            lambda: images, PARAMETERS, 0
+        )
+    held = {image.tobytes() for image in validation.images}
+    assert not held & {image.tobytes() for image in test.images}
+    assert np.bincount(validation.labels[::2]).tolist() == [2, 2, 2]
+    assert sorted(places(train) + places(validation)) == list(range(60))
+    assert summary["train_equal_to_test"].sum() == 3
+    assert "3 training images equal a test image" in caplog.text
+
+
+def test_what_equals_test_images_but_is_not_drawn_changes_no_draw():
+    images = source().train
+    out, kept = hold_out(images, 12, None, 0)
+    equal = np.isin(np.arange(60), kept[:5])
+    for again, expected in zip(hold_out(images, 12, None, 0, equal), (out, kept), strict=True):
+        np.testing.assert_array_equal(again, expected)
+    equal[:] = True
+    equal[out[1:]] = False
+    with pytest.raises(InputError, match="only 11 of the 60 training images occur once, and not"):
+        hold_out(images, 12, None, 0, equal)
 
 
 def test_photographs_need_numbers():

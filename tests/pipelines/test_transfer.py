@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import torch
 
+from projects import make_project
 from superstar.control.networks import Actor, Critic, load_actor
 from superstar.datasets import TransferredPoliciesDataset
 from superstar.errors import InputError
@@ -108,3 +109,33 @@ def test_released_files_without_a_policy_are_refused(content, message, tmp_path)
 def test_released_policies_have_names_of_their_own(released, message, tmp_path):
     with pytest.raises(InputError, match=message):
         TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=["photos"], released=released)
+
+
+@pytest.mark.parametrize("benchmarks", [[1], "photos", {"photos": 1}, [None], [""]])
+def test_benchmarks_are_a_list_of_names(benchmarks, tmp_path):
+    with pytest.raises(InputError, match=r"globals\.policies_from must list names"):
+        TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=benchmarks, released={})
+
+
+def test_null_names_no_policies(tmp_path):
+    dataset = TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=None, released=None)
+    dataset.check()
+    assert dataset.load() == {}
+
+
+@pytest.mark.parametrize(
+    ("line", "setting"),
+    [
+        ("policies_from: [1]", "policies_from"),
+        ("policies_from: photos", "policies_from"),
+        ("released_policies: [1]", "released_policies"),
+        ("released_policies: {theirs: 1}", "released_policies"),
+    ],
+)
+def test_what_names_no_policies_is_refused_in_one_line(line, setting, tmp_path):
+    project = make_project(tmp_path / "project")
+    (project.root / "conf" / "test" / "globals.yml").write_text(f"benchmark: test\n{line}\n")
+    outcome = project.run()
+    assert outcome.returncode != 0
+    assert f"error: globals.{setting} must " in outcome.stderr
+    assert "Traceback" not in outcome.stderr

@@ -152,6 +152,6 @@ def _map(path: Path) -> np.ndarray:
     require_file(path, "array")
     try:
         return np.lib.format.open_memmap(path, mode="r")
-    except (ValueError, EOFError, OSError) as error:
+    except Exception as error:  # what a damaged header raises, tokenizer's errors too, varies
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{path} is not a whole array ({reason})") from error

@@ -7,25 +7,27 @@ Hugging Face hub's tables (`uoft-cs/cifar100`), and folders of images by class.
 import contextlib
 import hashlib
 import io
-import json
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
-from numpy.typing import NDArray
-from pyarrow import ArrowException
 
+from superstar.datasets.hub_tables import (
+    NAMES,
+    SPLITS,
+    find_tables,
+    read_class_names,
+    read_tables,
+)
 from superstar.datasets.image_folders import list_classes, list_images
 from superstar.datasets.raw import RawDataset, digest_of_files
-from superstar.decoding import Encoded, read_images, user_path
+from superstar.decoding import user_path
 from superstar.errors import InputError
 from superstar.images import ImageSet
 
-SPLITS = ("train", "test")
 TORCHVISION = "cifar-100-python"
 ARCHIVE = f"{TORCHVISION}.tar.gz"
 MD5 = {
@@ -35,10 +37,6 @@ MD5 = {
 }
 """Sums of the files of CIFAR-100, as torchvision checks them."""
 CIFAR_SIDE = 32
-CLASS_NAMES = "fine_label_names.txt"
-LABELS = ("fine_label", "label")
-IMAGES = ("img", "image")
-"""Names of the columns of the hub's tables."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +60,10 @@ class LabelledImagesDataset(RawDataset):
     - `cifar-100-python/` with `train`, `test` and `meta`: CIFAR-100 as torchvision leaves it. The
       files' sums are checked, so that they are read as what they are. Where the folder is empty,
       missing, or holds the archive alone, torchvision downloads and unpacks them.
-    - `train*.parquet` and `test*.parquet`, here or in `data/`: tables of the Hugging Face hub with
-      encoded images (`img` or `image`) and labels (`fine_label` or `label`). Class names come from
-      the table's metadata, or else from `fine_label_names.txt`, one a line.
+    - `train*.parquet` and `test*.parquet`, here, in `data/` or in another sub-folder with both:
+      tables of the Hugging Face hub with encoded images (`img` or `image`) and labels
+      (`fine_label` or `label`). Class names come from the table's metadata, or else from
+      `fine_label_names.txt`, one a line.
     - `train/<class>/<file>` and `test/<class>/<file>`: images by class, all of one size.
 
     Args:
@@ -130,7 +129,7 @@ def _layout(folder: Path) -> Read:
             )
         return read_torchvision
     for read, found in (
-        (read_hub, {split: bool(_tables(folder, split)) for split in SPLITS}),
+        (read_hub, {split: bool(tables) for split, tables in find_tables(folder).items()}),
         (read_folders, {split: (folder / split).is_dir() for split in SPLITS}),
     ):
         if all(found.values()):
@@ -244,11 +243,12 @@ def read_hub(folder: Path) -> LabelledImages:
     """Tables of the Hugging Face hub.
 
     Raises:
-        InputError: a table that is damaged or lacks a column, no class names, or labels without a
-            name.
+        InputError: tables in several places; one that is damaged or lacks a column; no class
+            names, or labels without a name.
     """
-    sets = [_read_tables(_tables(folder, split)) for split in SPLITS]
-    names = _class_names(folder)
+    tables = find_tables(folder)
+    names = read_class_names(folder, tables["train"])
+    sets = [read_tables(tables[split]) for split in SPLITS]
     for split, images in zip(SPLITS, sets, strict=True):
         if images.labels.min() < 0 or images.labels.max() >= len(names):
             raise InputError(
@@ -258,68 +258,10 @@ def read_hub(folder: Path) -> LabelledImages:
     return LabelledImages(sets[0], sets[1], names)
 
 
-def _tables(folder: Path, split: str) -> list[Path]:
-    return sorted([*folder.glob(f"{split}*.parquet"), *folder.glob(f"data/{split}*.parquet")])
-
-
-def _read_tables(paths: Sequence[Path]) -> ImageSet:
-    sources: list[Encoded] = []
-    labels: list[NDArray[np.int64]] = []
-    for path in paths:
-        columns = _open(path).schema_arrow.names
-        image, label = (_column(path, columns, names) for names in (IMAGES, LABELS))
-        try:
-            table = pq.read_table(path, columns=[image, label])
-            encoded = table[image].combine_chunks().field("bytes")
-            labels.append(table[label].to_numpy().astype(np.int64))
-        except (ArrowException, KeyError, OSError, ValueError) as error:
-            reason = " ".join(str(error).split())
-            raise InputError(
-                f"{path} must hold {image}{{bytes, path}} and {label} ({reason})"
-            ) from error
-        sources += [
-            Encoded(f"{path}, row {row}", content.as_py() or b"")
-            for row, content in enumerate(encoded)
-        ]
-    return ImageSet(read_images(sources), np.concatenate(labels))
-
-
 def _hub_files(folder: Path) -> list[str]:
-    tables = [table for split in SPLITS for table in _tables(folder, split)]
-    names = [path for path in (folder / CLASS_NAMES,) if path.is_file()]
+    tables = [table for shards in find_tables(folder).values() for table in shards]
+    names = [path for path in (folder / NAMES,) if path.is_file()]
     return [path.relative_to(folder).as_posix() for path in [*tables, *names]]
-
-
-def _open(path: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path)
-    except (ArrowException, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{path} is no whole parquet table ({reason})") from error
-
-
-def _column(path: Path, there: Sequence[str], names: Sequence[str]) -> str:
-    found = [name for name in names if name in there]
-    if not found:
-        raise InputError(
-            f"{path} has no column {' or '.join(names)}; there are: {', '.join(there)}"
-        )
-    return found[0]
-
-
-def _class_names(folder: Path) -> tuple[str, ...]:
-    """The names that the hub writes into a table's metadata, or those of a file beside it."""
-    table = _open(_tables(folder, "train")[0])
-    told = (table.schema_arrow.metadata or {}).get(b"huggingface")
-    if told is not None:
-        features = json.loads(told).get("info", {}).get("features", {})
-        for label in LABELS:
-            if names := features.get(label, {}).get("names"):
-                return tuple(names)
-    path = folder / CLASS_NAMES
-    if not path.is_file():
-        raise InputError(f"class names are missing: put {path} there, one name a line")
-    return tuple(line.strip() for line in path.read_text().splitlines() if line.strip())
 
 
 def read_folders(folder: Path) -> LabelledImages:

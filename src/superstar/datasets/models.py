@@ -115,22 +115,32 @@ class TransferredPoliciesDataset(RawDataset):
 
     Args:
         folder: it holds a folder a benchmark, with the `actor.safetensors` that its run left.
-        benchmarks: those to read.
-        released: files of further policies, by the names to give them.
+        benchmarks: those to read; None for none.
+        released: files of further policies, by the names to give them; None for none.
         metadata: for Kedro's plugins.
 
     Raises:
-        InputError: `released` is not files by name, or has the name of a benchmark.
+        InputError: `benchmarks` is no list of names; `released` is not files by name, or has the
+            name of a benchmark.
     """
 
     def __init__(
         self,
         *,
         folder: str,
-        benchmarks: list[str],
-        released: dict[str, str],
+        benchmarks: list[str] | None,
+        released: dict[str, str] | None,
         metadata: dict[str, Any] | None = None,
     ):
+        benchmarks = [] if benchmarks is None else benchmarks
+        released = {} if released is None else released
+        if not isinstance(benchmarks, list) or not all(
+            isinstance(name, str) and name for name in benchmarks
+        ):
+            raise InputError(
+                f"globals.policies_from must list names of benchmarks, such as [photos], not "
+                f"{benchmarks!r}"
+            )
         if not isinstance(released, dict) or not all(
             isinstance(name, str) and isinstance(file, str) for name, file in released.items()
         ):

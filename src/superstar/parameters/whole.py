@@ -1,5 +1,6 @@
 """All parameters of a run, and what is wrong with them in one line."""
 
+from math import ceil
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
@@ -23,6 +24,9 @@ from superstar.parameters.learning import (
     PolicyTraining,
 )
 from superstar.parameters.studies import Evaluation, Oracle, ProjectionStudy, Reporting, Sensitivity
+
+HALF = "half of data_preparation.validation"
+"""The images that calibrate, label and are shifted."""
 
 # Characters of a value that a message repeats.
 LONGEST_VALUE = 80
@@ -66,6 +70,41 @@ class Parameters(Section):
                 raise InputError(
                     f"{name} = {value}: images of {size}x{size} pixels allow {most} at most"
                 )
+        if "puzzlemix" in self.classifier_training.trained and size % 2:
+            raise InputError(
+                f"data_preparation.size = {size}: Puzzle Mix cuts images into blocks, so that "
+                "their sides must be even: change the size or leave out "
+                "classifier_training.puzzlemix"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _enough_images(self) -> "Parameters":
+        """Numbers alone are compared: of a source that is taken whole they are not known yet."""
+        sets, policy = self.data_preparation, self.surrogate_generation.policy
+        batches = policy.training_batches + policy.held_out_batches
+        design = sets.validation // 2
+        for name, wanted, source, there in (
+            ("severity_calibration.images", self.severity_calibration.images, HALF, design),
+            ("surrogate_generation.policy.batch_size", policy.batch_size, HALF, design),
+            (
+                "surrogate_generation.policy: (training_batches + held_out_batches) * batch_size",
+                batches * policy.batch_size,
+                "data_preparation.train",
+                sets.train,
+            ),
+        ):
+            if there is not None and wanted > there:
+                raise InputError(
+                    f"{name} = {wanted}: {source} gives {there} images, so lower the one or raise "
+                    "the other"
+                )
+        held_out = ceil(self.operability.holdout * design)
+        if held_out >= design:
+            raise InputError(
+                f"operability.holdout = {self.operability.holdout:g}: {HALF} gives {design} "
+                "images, of which it leaves none to learn from"
+            )
         return self
 
     @model_validator(mode="after")

@@ -1,5 +1,6 @@
 """Clean sets, and the validation set as points."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,11 +15,18 @@ from superstar.images import Images, ImageSet
 from superstar.measures import Projection
 from superstar.parameters import DataPreparation, Distance
 from superstar.photos import PHOTO_NAMES, photo_patches
-from superstar.pipelines.data_preparation.splitting import hold_out, split_by_class, spread
+from superstar.pipelines.data_preparation.splitting import (
+    hold_out,
+    occurring_in,
+    split_by_class,
+    spread,
+)
 
 READ_TOGETHER = 1000
 CleanSets = tuple[ImageSet, ImageSet, Images]
 """To train on, to validate with, and to test on."""
+
+logger = logging.getLogger(__name__)
 
 
 def prepare_clean_sets(
@@ -53,6 +61,11 @@ def prepare_clean_sets(
             for split, images in sets.items()
         }
     )
+    if isinstance(test, ImageSet):
+        equal = train.labels[occurring_in(train, test)]
+        summary["train_equal_to_test"] = np.bincount(equal, minlength=len(names))
+        if len(equal):
+            logger.info("%d training images equal a test image", len(equal))
     return train, validation, test, list(names), summary
 
 
@@ -75,7 +88,8 @@ def _split(images: LabelledImages, given: DataPreparation, seed: int) -> CleanSe
                 f"the {split} images are {height}x{width} pixels, but data_preparation.size is "
                 f"{given.size}"
             )
-    validation, train = hold_out(images.train, given.validation, given.train, seed)
+    known = occurring_in(images.train, images.test)
+    validation, train = hold_out(images.train, given.validation, given.train, seed, known)
     test = spread(images.test.labels, given.test, seed, "data_preparation.test")
     return images.train.take(train), images.train.take(validation), images.test.take(test)
 

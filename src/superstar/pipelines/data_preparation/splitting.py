@@ -11,12 +11,16 @@ from superstar.images import ImageSet, stream
 
 
 def hold_out(
-    images: ImageSet, held: int, kept: int | None, seed: int
+    images: ImageSet,
+    held: int,
+    kept: int | None,
+    seed: int,
+    apart_from: NDArray[np.bool_] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split a set by class: the images held out, and those kept.
 
     Images that occur twice (CIFAR-100 has 14 pairs, some of two classes) are not held out, so that
-    none is trained on and judged on.
+    none is trained on and judged on; nor are those that equal a test image.
 
     Of each class as large a share is held out as of the others, up to one image or two. The images
     held out come in pairs of one class, so that every second one makes a half in which all classes
@@ -27,6 +31,7 @@ def hold_out(
         held: images to hold out.
         kept: images to keep; None keeps the rest.
         seed: of the draw.
+        apart_from: which images are not held out either, bool (N,); None excludes none.
 
     Returns:
         Indices into the set, int64 (held,) and (kept,), that have none in common.
@@ -42,12 +47,10 @@ def hold_out(
             f"data_preparation asks for {held} images to hold out and {wanted}, but there are "
             f"{len(images)}"
         )
-    if held > len(once):
-        raise InputError(
-            f"data_preparation.validation = {held}, but only {len(once)} of the {len(images)} "
-            "training images occur once"
-        )
-    out = once[_in_turns(images.labels[once], 2, seed)][:held]
+    out = _draw(images, once, held, seed)
+    # Drawn anew only where it must be, for the draw depends on how many images there are.
+    if apart_from is not None and apart_from[out].any():
+        out = _draw(images, once[~apart_from[once]], held, seed)
     others = np.setdiff1d(np.arange(len(images)), out)
     order = others[_in_turns(images.labels[others], 1, seed)]
     return out, order[:kept]
@@ -95,11 +98,31 @@ def spread(
     return np.sort(_in_turns(labels, 1, seed)[:count])
 
 
+def _draw(images: ImageSet, fit: NDArray[np.int64], held: int, seed: int) -> NDArray[np.int64]:
+    """So many of the images that are fit to be held out."""
+    if held > len(fit):
+        raise InputError(
+            f"data_preparation.validation = {held}, but only {len(fit)} of the {len(images)} "
+            "training images occur once, and not among the test images"
+        )
+    return fit[_in_turns(images.labels[fit], 2, seed)][:held]
+
+
+def occurring_in(images: ImageSet, others: ImageSet) -> NDArray[np.bool_]:
+    """Which images equal, pixel for pixel, one of another set, bool (N,)."""
+    known = set(_digests(others))
+    return np.array([digest in known for digest in _digests(images)])
+
+
 def _occurring_twice(images: ImageSet) -> NDArray[np.bool_]:
     """Which images are equal to another one, bool (N,)."""
-    digests = [hashlib.blake2b(image, digest_size=16).digest() for image in images.images]
+    digests = _digests(images)
     counts = Counter(digests)
     return np.array([counts[digest] > 1 for digest in digests])
+
+
+def _digests(images: ImageSet) -> list[bytes]:
+    return [hashlib.blake2b(image, digest_size=16).digest() for image in images.images]
 
 
 def _in_turns(labels: NDArray[np.int64], together: int, seed: int) -> NDArray[np.int64]:

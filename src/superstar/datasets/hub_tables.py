@@ -1,0 +1,162 @@
+"""Tables of images as the Hugging Face hub hands them out.
+
+Shards `train*.parquet` and `test*.parquet` lie in the folder itself, in `data/`, or in a sub-folder
+of any name that holds both, which is the hub's own layout of `uoft-cs/cifar100`. Rows hold an
+encoded image (`img` or `image`: {bytes, path}, or the bytes alone) and a label (`fine_label` or
+`label`).
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from superstar.decoding import Encoded, read_images
+from superstar.errors import InputError
+from superstar.images import ImageSet
+
+SPLITS = ("train", "test")
+LABELS = ("fine_label", "label")
+IMAGES = ("img", "image")
+"""Names of the columns."""
+NAMES = "fine_label_names.txt"
+"""The classes' names, one a line, where a table's metadata lacks them."""
+
+Tables = dict[str, list[Path]]
+
+
+def find_tables(folder: Path) -> Tables:
+    """The shards by split; of a split that is not there, none.
+
+    Raises:
+        InputError: shards in several places, of which it is not told which to read.
+    """
+    usual = [folder, folder / "data"]
+    others = sorted(path for path in folder.glob("[!.]*") if path.is_dir() and path not in usual)
+    found = [
+        *(there for place in usual if any((there := _shards(place)).values())),
+        *(there for place in others if all((there := _shards(place)).values())),
+    ]
+    if len(found) > 1:
+        places = [str(next(path for shards in t.values() for path in shards).parent) for t in found]
+        raise InputError(
+            f"tables of images lie in {' and in '.join(places)}: leave those of one data set, all "
+            "in one of these folders"
+        )
+    return found[0] if found else {split: [] for split in SPLITS}
+
+
+def _shards(place: Path) -> Tables:
+    return {split: sorted(place.glob(f"{split}*.parquet")) for split in SPLITS}
+
+
+def read_tables(paths: Sequence[Path]) -> ImageSet:
+    """The images and labels of shards, one after another.
+
+    Raises:
+        InputError: a table that is damaged, lacks a column, has another type of column or no
+            label in a row; an image that cannot be read; no rows.
+    """
+    sources: list[Encoded] = []
+    labels: list[NDArray[np.int64]] = []
+    for path in paths:
+        columns = _open(path).schema_arrow.names
+        image, label = (_column(path, columns, names) for names in (IMAGES, LABELS))
+        try:
+            table = pq.read_table(path, columns=[image, label])
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{path} is no whole parquet table ({_reason(error)})") from error
+        labels.append(_labels(path, label, table[label]))
+        sources += [
+            Encoded(f"{path}, row {row}", content or b"")
+            for row, content in enumerate(_contents(path, image, table[image]))
+        ]
+    if not sources:
+        raise InputError(f"{paths[0]} holds no rows")
+    return ImageSet(read_images(sources), np.concatenate(labels))
+
+
+def read_class_names(folder: Path, tables: Sequence[Path]) -> tuple[str, ...]:
+    """The names that the hub writes into a table's metadata, or those of a file beside it.
+
+    Raises:
+        InputError: neither is there and can be read.
+    """
+    if names := _told_names(tables[0]):
+        return names
+    path = folder / NAMES
+    if not path.is_file():
+        raise InputError(
+            f"class names are missing, or damaged in the metadata of {tables[0]}: put {path} "
+            "there, one name a line"
+        )
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text in UTF-8: save it as that") from error
+    return tuple(line.strip() for line in lines if line.strip())
+
+
+def _told_names(path: Path) -> tuple[str, ...]:
+    """The names in the metadata; none where they are missing or damaged."""
+    schema = _open(path).schema_arrow
+    label = _column(path, schema.names, LABELS)
+    try:
+        told = json.loads((schema.metadata or {})[b"huggingface"])
+        names = told["info"]["features"][label]["names"]
+    except (KeyError, TypeError, ValueError):
+        return ()
+    whole = isinstance(names, list) and all(isinstance(name, str) for name in names)
+    return tuple(names) if whole else ()
+
+
+def _labels(path: Path, name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
+    if not pa.types.is_integer(column.type):
+        raise InputError(f"{path} must hold whole numbers as {name}, not {column.type}")
+    if column.null_count:
+        row = column.is_null().index(True).as_py()
+        raise InputError(f"{path} has no {name} in row {row}")
+    try:
+        return column.cast(pa.int64()).to_numpy()
+    except pa.ArrowException as error:
+        raise InputError(f"{path} has a {name} that is no class ({_reason(error)})") from error
+
+
+def _contents(path: Path, name: str, column: pa.ChunkedArray) -> list[bytes | None]:
+    kind, inner = column.type, "bytes"
+    if pa.types.is_struct(kind) and kind.get_field_index(inner) >= 0:
+        parts = [chunk.field(inner) for chunk in column.chunks]
+        kind = kind.field(inner).type
+    else:
+        parts = column.chunks
+    if not (pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
+        raise InputError(
+            f"{path} must hold encoded images as {name}, {{bytes, path}} or bytes, "
+            f"not {' '.join(str(column.type).split())}"
+        )
+    return [content for part in parts for content in part.to_pylist()]
+
+
+def _open(path: Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{path} is no whole parquet table ({_reason(error)})") from error
+
+
+def _column(path: Path, there: Sequence[str], names: Sequence[str]) -> str:
+    found = [name for name in names if name in there]
+    if not found:
+        raise InputError(
+            f"{path} has no column {' or '.join(names)}; there are: {', '.join(there)}"
+        )
+    return found[0]
+
+
+def _reason(error: Any) -> str:
+    return " ".join(str(error).split())
