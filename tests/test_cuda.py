@@ -424,6 +424,7 @@ def test_the_devices_random_stream_is_neither_read_nor_changed(clean, photos, cl
 
 def test_names_of_devices():
     values = {"workers": 1, "threads": 1, "batch_size": 1}
+    values |= {"backend": "loky", "address": None, "retries": 0}
     assert Execution.model_validate({**values, "device": "cuda"}).device == "cuda"
     with pytest.raises(ValidationError, match="no cuda:99"):
         Execution.model_validate({**values, "device": "cuda:99"})

@@ -49,8 +49,9 @@ def test_a_parameter_outdates_all_that_follows_from_it_and_nothing_else(stamps):
     assert outdated(CHAIN, PARAMETERS | {"params:use": 2}, stamps) == {"used", "report"}
 
 
-def test_the_number_of_workers_outdates_nothing(stamps):
-    more = PARAMETERS | {"params:execution": {"workers": 8, "threads": 2}}
+@pytest.mark.parametrize("changed", [{"workers": 8}, {"backend": "dask", "retries": 0}])
+def test_where_a_run_computes_outdates_nothing(changed, stamps):
+    more = PARAMETERS | {"params:execution": {"workers": 2, "threads": 2} | changed}
     assert outdated(CHAIN, more, stamps) == set()
 
 

@@ -283,6 +283,38 @@ def test_a_classifier_training_killed_half_way_resumes_to_the_same_classifier(pr
     assert not checkpoint.exists()
 
 
+def test_an_evaluation_killed_half_way_goes_on_with_what_is_missing(project_copy):
+    names = ("results", "gains", "steps", "first_actions")
+    paths = [project_copy.data(f"07_model_output/evaluation_{name}.parquet") for name in names]
+    straight = [path.read_bytes() for path in paths]
+    cells = project_copy.data("07_model_output/evaluation_cells")
+    assert not cells.exists()
+    paths[0].unlink()
+    options = ["--pipelines", "evaluation", "--only-missing-outputs"]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_IN_TRAINING, "run", "--env", "test", *options],
+        cwd=project_copy.root,
+        env=project_copy.environment,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert len(list(cells.iterdir())) == 2
+    outcome = project_copy.run(*options)
+    assert outcome.returncode == 0, outcome.stderr
+    assert "evaluation goes on: 2 of 5 cells are there" in outcome.stderr
+    assert [path.read_bytes() for path in paths] == straight
+    assert not cells.exists()
+
+
+def test_a_cluster_that_is_not_there_is_told_before_any_work(project_copy):
+    where = "execution.backend=dask,execution.address=nonsense://here"
+    outcome = project_copy.run("--params", where)
+    assert outcome.returncode == 1
+    assert "error: no Dask scheduler answers at execution.address" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert "prepare_clean_sets" not in outcome.stderr
+
+
 def test_resuming_with_other_parameters_mixes_nothing(project_copy):
     outcome = project_copy.run("--only-missing-outputs", "--params", "evaluation.trials=1")
     assert outcome.returncode == 0, outcome.stderr

@@ -1,4 +1,4 @@
-"""How far a training has come, on disk, so that a killed one can go on from there."""
+"""How far a long computation has come, on disk, so that a killed one can go on from there."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class TrainingState:
-    """What a training must know to go on.
+    """What a training must know to go on; or what a finished part of an evaluation has found.
 
     Attributes:
         tensors: by name, on the processor.
@@ -35,11 +35,11 @@ class TrainingState:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A safetensors file with the state of one training, the last one saved; or a folder of such.
+    """A safetensors file with the last state saved of one computation; or a folder of such.
 
     Attributes:
         path: of the file or folder, which need not exist.
-        made_from: what tells the training's data apart, such as a digest. TrainingState saved under
+        made_from: what tells the computation's data apart, such as a digest. A state saved under
             another one is never handed out.
     """
 
@@ -50,8 +50,8 @@ class Checkpoint:
         """Replace what was saved before; written beside and renamed, so that no kill harms it.
 
         Args:
-            settings: what else the training depends on, as JSON can hold it.
-            state: of the training.
+            settings: what else the computation depends on, as JSON can hold it.
+            state: of it.
         """
         beside = self._beside
         beside.parent.mkdir(parents=True, exist_ok=True)
@@ -60,7 +60,7 @@ class Checkpoint:
         os.replace(beside, self.path)
 
     def load(self, settings: Mapping[str, Any]) -> TrainingState | None:
-        """The state saved by a training from the same data with equal settings, if any.
+        """The state saved by a computation from the same data with equal settings, if any.
 
         A file that cannot be read counts as none, with a warning.
 
@@ -84,7 +84,7 @@ class Checkpoint:
             return None
 
     def part(self, name: str) -> "Checkpoint":
-        """That of one of several trainings, which share this one's path as their folder."""
+        """That of one of several computations, which share this one's path as their folder."""
         return replace(self, path=self.path / f"{name}.safetensors")
 
     def remove(self) -> None:

@@ -90,7 +90,7 @@ class LockHook:
 
 
 class InputHook:
-    """Refuses bad parameters and missing or damaged artifacts before any node runs."""
+    """Refuses bad parameters, missing or damaged artifacts and clusters before any node runs."""
 
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
@@ -107,9 +107,14 @@ class InputHook:
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> None:
-        """Check every artifact that the run reads and does not make, and the places named."""
+        """Check every artifact that the run reads and does not make, places and backend."""
+        from superstar.parameters import Execution
+        from superstar.pipelines.backends import check_backend
+
         if {"corrupted_sets", "corrupted_description"} & pipeline.all_outputs():
             check_places(catalog, _again(run_params))
+        if "params:execution" in pipeline.inputs():
+            check_backend(Execution.model_validate(catalog.load("params:execution")))
         for name in sorted(pipeline.inputs()):
             dataset = None if is_parameter(name) else catalog.get(name)
             if isinstance(dataset, RawDataset):

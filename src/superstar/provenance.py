@@ -17,9 +17,9 @@ from superstar import __version__
 from superstar.corruptions import frost_of, spell_out
 from superstar.decoding import user_path
 
-# These change the speed of a run, not its results.
+# These change where and how fast a run computes, not its results.
 SPEED_ALONE = {
-    "params:execution": frozenset({"workers", "batch_size"}),
+    "params:execution": frozenset({"workers", "batch_size", "backend", "address", "retries"}),
     "params:policy_training": frozenset({"checkpoint_episodes", "memory_limit_mb"}),
     "params:benchmark_generation": frozenset({"batch_size"}),
     # Where images come from and go to: what they are is told by their own digests.

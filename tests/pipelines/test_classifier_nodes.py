@@ -37,7 +37,15 @@ DISTANCE = {
     "std": [0.25] * 3,
     "measure": {"kind": "wasserstein"},
 }
-EXECUTION = {"device": "cpu", "workers": 1, "threads": 1, "batch_size": 32}
+EXECUTION = {
+    "device": "cpu",
+    "workers": 1,
+    "threads": 1,
+    "batch_size": 32,
+    "backend": "loky",
+    "address": None,
+    "retries": 0,
+}
 
 
 @pytest.fixture(scope="module")

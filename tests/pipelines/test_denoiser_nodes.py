@@ -24,7 +24,15 @@ GIVEN = {
     "assessed_images": 4,
     "published": None,
 }
-EXECUTION = {"device": "cpu", "workers": 1, "threads": 1, "batch_size": 32}
+EXECUTION = {
+    "device": "cpu",
+    "workers": 1,
+    "threads": 1,
+    "batch_size": 32,
+    "backend": "loky",
+    "address": None,
+    "retries": 0,
+}
 
 
 @pytest.fixture(scope="module")

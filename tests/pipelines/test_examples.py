@@ -8,7 +8,9 @@ from superstar.images import ImageSet, to_uint8
 from superstar.parameters import Execution
 from superstar.pipelines.reporting.examples import EXAMPLE_IMAGES, one_of_each, stages_figure
 
-RUN = Execution(device="cpu", workers=1, threads=1, batch_size=4)
+RUN = Execution(
+    device="cpu", workers=1, threads=1, batch_size=4, backend="loky", address=None, retries=0
+)
 ACTIONS = ("clahe_2_1", "clahe_2_2")
 
 

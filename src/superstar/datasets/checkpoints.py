@@ -1,4 +1,4 @@
-"""Checkpoints: what a node that trains leaves behind when it is interrupted."""
+"""Checkpoints: what a node that takes long leaves behind when it is interrupted."""
 
 from pathlib import Path
 from typing import Any, NoReturn
@@ -9,7 +9,7 @@ from superstar.checkpoint import Checkpoint
 
 
 class CheckpointDataset(AbstractDataset[NoReturn, Checkpoint]):
-    """How far a training has come: the node that reads it writes it too.
+    """How far a node has come: the node that reads it writes it too.
 
     Not an artifact: a run needs none to begin with, and removes it once the outputs of its node
     are saved (see `superstar.hooks.ProvenanceHook`).

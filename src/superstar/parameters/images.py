@@ -20,12 +20,15 @@ from superstar.parameters.base import (
 
 
 class Execution(Section):
-    """How to run: `threads` and `device` affect what is trained, the others speed alone."""
+    """How to run: `threads` and `device` affect what is trained, the others no results."""
 
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")]
     workers: Annotated[int, Field(ge=1, le=1024)]
     threads: Annotated[int, Field(ge=1, le=1024)]
     batch_size: Count
+    backend: Literal["loky", "dask", "ray"]
+    address: str | None
+    retries: Annotated[int, Field(ge=0, le=100)]
 
     @field_validator("device")
     @classmethod
@@ -37,6 +40,15 @@ class Execution(Section):
             if index >= torch.cuda.device_count():
                 raise InputError(f"there is no {device} on this machine")
         return device
+
+    @model_validator(mode="after")
+    def _address_of_a_cluster(self) -> "Execution":
+        if self.address is not None and self.backend == "loky":
+            raise InputError(
+                f"address = {self.address!r} is a cluster's, which backend = 'loky' has not: set "
+                "execution.backend to dask or ray, or execution.address to null"
+            )
+        return self
 
 
 class Distance(Section):

@@ -1,5 +1,6 @@
 """Every shift, severity and trial, spread over workers."""
 
+import logging
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
@@ -8,15 +9,19 @@ from typing import Any
 import pandas as pd
 from torch import nn
 
+from superstar.checkpoint import Checkpoint
 from superstar.control import Supervisor
 from superstar.control.networks import Actor
 from superstar.datasets import ShiftedSets
 from superstar.parameters import BenchmarkGeneration, Evaluation, Execution
+from superstar.pipelines.evaluation.finished import FinishedCells
 from superstar.pipelines.evaluation.protocol import Cell, CellResult, Protocol, evaluate_cell
-from superstar.pipelines.parallel import spread
+from superstar.pipelines.parallel import Shared, spread
 
 CONTROLLER = "paper"
 Actors = dict[str, tuple[Actor, tuple[str, ...]]]
+
+logger = logging.getLogger(__name__)
 
 
 def evaluate(
@@ -29,10 +34,12 @@ def evaluate(
     benchmark: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
+    checkpoint: Checkpoint,
 ) -> tuple[pd.DataFrame, ...]:
     """Results by trial and gains by image, of the own policy and of those from elsewhere.
 
-    Then, of the own policy, steps of Algorithm 1 and first actions; and % inoperable.
+    Then, of the own policy, steps of Algorithm 1 and first actions; and % inoperable. Shifts and
+    severities that an interrupted evaluation finished are taken from its checkpoint.
     """
     given, run = Evaluation.model_validate(parameters), Execution.model_validate(execution)
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
@@ -51,8 +58,22 @@ def evaluate(
         name: replace(supervisor, actor=actor, actions=actions)
         for name, (actor, actions) in transferred.items()
     }
-    arguments = [(cell, sets, supervisor, classifiers, protocol, others) for cell in cells]
-    done = spread(_evaluate, arguments, run, "evaluation")
+    finished = FinishedCells.of(checkpoint, protocol, list(classifiers), list(others))
+    known = {cell: result for cell in cells if (result := finished.load(cell)) is not None}
+    missing = [cell for cell in cells if cell not in known]
+    if known:
+        logger.info("evaluation goes on: %d of %d cells are there", len(known), len(cells))
+    shared = (finished, sets, supervisor, classifiers, protocol, others)
+    made = spread(
+        _evaluate,
+        [(cell,) for cell in missing],
+        run,
+        "evaluation",
+        shared=Shared(shared, checkpoint.path),
+        names=[cell.name for cell in missing],
+    )
+    known |= dict(zip(missing, made, strict=True))
+    done = [known[cell] for cell in cells]
     return (
         _table(chain.from_iterable(cell.results for cell in done)),
         _table(chain.from_iterable(cell.gains for cell in done)),
@@ -66,16 +87,22 @@ def evaluate(
 
 def _evaluate(
     cell: Cell,
+    finished: FinishedCells,
     sets: ShiftedSets,
     supervisor: Supervisor,
     classifiers: dict[str, nn.Module],
     protocol: Protocol,
     transferred: dict[str, Supervisor],
 ) -> CellResult:
+    # It may be there if another worker, not this one, died after it was finished.
+    if (known := finished.load(cell)) is not None:
+        return known
     images = sets.load(cell.shift, cell.severity)
     if supervisor.denoiser is not None:
         supervisor.denoiser.to(protocol.device)
-    return evaluate_cell(cell, images, supervisor, classifiers, protocol, transferred)
+    result = evaluate_cell(cell, images, supervisor, classifiers, protocol, transferred)
+    finished.save(cell, result)
+    return result
 
 
 def _table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:

@@ -21,6 +21,7 @@ def create_pipeline() -> Pipeline:
                     "params:benchmark_generation",
                     "params:execution",
                     "params:seed",
+                    "evaluation_cells",
                 ],
                 [
                     "evaluation_results",

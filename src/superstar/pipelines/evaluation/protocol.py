@@ -31,6 +31,11 @@ class Cell:
     severity: int | None
 
     @property
+    def name(self) -> str:
+        """In files and messages."""
+        return self.shift if self.severity is None else f"{self.shift}-{self.severity}"
+
+    @property
     def keys(self) -> dict[str, Any]:
         """The columns that name the cell in every table."""
         return {"shift": self.shift, "severity": self.severity}

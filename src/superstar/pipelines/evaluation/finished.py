@@ -1,0 +1,60 @@
+"""Finished cells on disk, so that an interrupted evaluation goes on with those that are missing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+
+from superstar.checkpoint import Checkpoint, TrainingState
+from superstar.pipelines.evaluation.protocol import Cell, CellResult, Protocol
+
+# Rows with one array each, `gain`, float32 (N,): these are tensors, all else is JSON.
+WITH_ARRAYS = ("gains", "transfer_gains")
+
+
+@dataclass(frozen=True)
+class FinishedCells:
+    """Cells' results, a file each, written whole or not at all.
+
+    Attributes:
+        checkpoint: of all cells: a folder.
+        settings: what the results depend on beside the data.
+    """
+
+    checkpoint: Checkpoint
+    settings: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        checkpoint: Checkpoint,
+        protocol: Protocol,
+        classifiers: Sequence[str],
+        transferred: Sequence[str],
+    ) -> "FinishedCells":
+        """Those of one evaluation; by `network_batch`, which is speed alone, none differ."""
+        settings = asdict(protocol) | {"classifiers": classifiers, "transferred": transferred}
+        del settings["network_batch"]
+        return cls(checkpoint, settings)
+
+    def save(self, cell: Cell, result: CellResult) -> None:
+        """Keep a cell's result."""
+        values, tensors = asdict(result), {}
+        for table in WITH_ARRAYS:
+            for number, row in enumerate(values[table]):
+                tensors[f"{table}.{number}"] = torch.from_numpy(row.pop("gain"))
+        self.checkpoint.part(cell.name).save(self.settings, TrainingState(tensors, values))
+
+    def load(self, cell: Cell) -> CellResult | None:
+        """A cell's result, if the same evaluation finished it."""
+        state = self.checkpoint.part(cell.name).load(self.settings)
+        if state is None:
+            return None
+        values = dict(state.values)
+        for table in WITH_ARRAYS:
+            values[table] = [
+                {**row, "gain": state.tensors[f"{table}.{number}"].numpy()}
+                for number, row in enumerate(values[table])
+            ]
+        return CellResult(**values)
