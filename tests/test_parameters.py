@@ -60,6 +60,7 @@ def test_every_environment_is_valid(environment):
         ("benchmark_generation.shifts", [], "parameter benchmark_generation.shifts"),
         ("benchmark_generation.shifts", ["contrast"], "example_shift 'gaussian_noise'"),
         ("reporting.example_beta_shift", "fog", "reporting.example_beta_shift 'fog'"),
+        ("reporting.mce", "resnet", "parameter reporting.mce = 'resnet'"),
         ("reporting.example_beta", 0.0, "parameter reporting.example_beta = 0.0"),
         ("surrogate_generation.policy.names", ["unifrom_noise"], "did you mean 'uniform_noise'?"),
         ("severity_calibration.grids", {"median_blur": [1, 2, 3, 4, 5]}, "no grid for"),
@@ -207,3 +208,10 @@ def test_a_set_of_shifts_stands_for_its_members():
     assert shifts == [*STANDARD_SHIFTS, *COMPOSITES, "saturate"]
     with pytest.raises(ValidationError, match="'gaussian_noise' is named twice"):
         BenchmarkGeneration(shifts=["imagenet_c", "gaussian_noise"], batch_size=1)
+
+
+def test_mce_is_for_the_classes_of_imagenet(base):
+    given = set_value(base, "reporting.mce", "alexnet")
+    assert Parameters.check(given).reporting.mce == "alexnet"
+    with pytest.raises(InputError, match=r"reporting.mce = 'alexnet' with scale = 'cifar'"):
+        Parameters.check(set_value(given, "scale", "cifar"))

@@ -1,6 +1,6 @@
 """Kedro settings: hooks and how configuration is read."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,17 @@ def project_path(relative: str) -> str:
     return str(Path(root) / relative)
 
 
-def from_project(path: Any) -> Any:
-    """A path that configuration gives: relative ones start at the project; null stays null.
+def from_project(given: Any) -> Any:
+    """A path that configuration gives: relative ones start at the project.
 
-    Of paths by name, each. What is no path stays as it is, for its dataset to refuse.
+    Of paths by name, and of a list of paths, each. What is no path stays as it is, so that the
+    dataset that takes it can say so.
     """
-    if isinstance(path, Mapping):
-        return {name: from_project(each) for name, each in path.items()}
-    return project_path(str(Path(path).expanduser())) if isinstance(path, str) else path
+    if isinstance(given, Mapping):
+        return {name: from_project(each) for name, each in given.items()}
+    if isinstance(given, Sequence) and not isinstance(given, str):
+        return [from_project(each) for each in given]
+    return project_path(str(Path(given).expanduser())) if isinstance(given, str) else given
 
 
 def given_path(path: str | None) -> str:

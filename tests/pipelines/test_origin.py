@@ -54,3 +54,29 @@ def test_the_configuration_reads_back_in_its_order():
     text = origin.configuration(parameters)
     assert yaml.safe_load(text) == parameters
     assert text.index("seed") < text.index("evaluation")
+
+
+def test_it_tells_how_much_was_evaluated():
+    rows = [
+        {"controller": "paper", "shift": shift, "severity": severity, "trial": trial, "images": n}
+        for shift, severity, n in (("none", None, 1200), ("fog", 1, 1200), ("fog", 5, 800))
+        for trial in (0, 1, 2)
+    ]
+    results = pd.DataFrame(rows).astype({"severity": "Int64"})
+    text = origin.extent(results, batch_size=1000, validation=2500)
+    assert "Test set: 800 to 1,200 images" in text
+    assert "1 shifts at severities 1, 5 and the clean set: 3 cells, 3 trials each" in text
+    assert "a batch of 800 to 1,000 images" in text
+    assert "the 2,500 of V" in text
+    alike = origin.extent(results[results["images"] == 1200], batch_size=250, validation=1000)
+    assert "Test set: 1,200 images" in alike
+    assert "a batch of 250 images" in alike
+
+
+def test_it_tells_what_came_from_elsewhere():
+    tables = pd.DataFrame({"file": ["imagenet_c.csv", "imagenet_c.csv", "imagenet_cp.csv"]})
+    assert origin.sources(["photos", "released"], tables, pd.DataFrame()) == [
+        "Policies from elsewhere: `photos`, `released`.",
+        "Reference: `imagenet_c.csv`, `imagenet_cp.csv`.",
+    ]
+    assert origin.sources([], pd.DataFrame(), pd.DataFrame()) == []

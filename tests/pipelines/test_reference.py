@@ -2,10 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from superstar.corruptions import SHIFTS
 from superstar.datasets import ReferenceTableDataset
-from superstar.errors import InputError
 from superstar.pipelines.reporting import reference
+from superstar.reference_tables import read_accuracies
 
 ROWS = [
     ("none", "none", 80.0, 80.0, 0.0),
@@ -27,6 +26,13 @@ def published():
 
 
 @pytest.fixture
+def reference_rows(published, tmp_path):
+    path = tmp_path / "published.csv"
+    published.to_csv(path, index=False)
+    return read_accuracies([path])
+
+
+@pytest.fixture
 def main():
     rows = [("none", 90.0, 90.0), ("gaussian_noise", 30.0, 60.0), ("fog", 50.0, 50.0)]
     table = pd.DataFrame(rows, columns=["shift", "shifted", "recovered"])
@@ -34,30 +40,8 @@ def main():
     return table.assign(controller="paper", classifier="standard", delta_low=-1.0, delta_high=1.0)
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours"),
-    [
-        ("glass blur", "glass_blur"),
-        ("elastic", "elastic_transform"),
-        ("jpeg", "jpeg_compression"),
-        ("SpN + S", "speckle_noise+saturate"),
-        ("sigmoid type B", "sigmoid_decrease"),
-        ("gaussian_noise+brightness", "gaussian_noise+brightness"),
-    ],
-)
-def test_shifts_get_our_names(theirs, ours):
-    assert reference.shift_name(theirs) == ours
-    assert set(ours.split("+")) - {"sigmoid_decrease"} <= set(SHIFTS)
-
-
-def test_deltas_are_differences_of_accuracies(published):
-    table = reference.read_reference(published).set_index(["shift", "classifier"])
-    assert table.loc[("jpeg_compression", "standard"), "delta"] == pytest.approx(-3)
-    assert ("gaussian_noise+brightness", "standard") in table.index
-
-
-def test_shares_are_of_what_each_lost(main, published):
-    table = reference.beside_reference(main, NO_TRANSFER, reference.read_reference(published))
+def test_shares_are_of_what_each_lost(main, reference_rows):
+    table = reference.beside_reference(main, NO_TRANSFER, reference_rows)
     assert table["policy"].tolist() == ["own", "own"]
     assert table["shift"].tolist() == ["none", "gaussian_noise"]
     noise = table.iloc[1]
@@ -78,15 +62,15 @@ def test_shares_are_of_what_each_lost(main, published):
 
 
 def test_our_own_table_is_a_reference_too(main):
-    table = reference.beside_reference(main, NO_TRANSFER, reference.read_reference(main))
+    table = reference.beside_reference(main, NO_TRANSFER, main)
     assert len(table) == len(main)
     assert table["delta"].tolist() == table["reference_delta"].tolist()
 
 
-def test_policies_from_elsewhere_stand_beside_the_reference_too(main, published):
+def test_policies_from_elsewhere_stand_beside_the_reference_too(main, reference_rows):
     worse = main.assign(recovered=main["recovered"] - 12, delta=main["delta"] - 12, policy="photos")
     worse.loc[worse["shift"] == "none", ["recovered", "delta"]] += 12
-    table = reference.beside_reference(main, worse, reference.read_reference(published))
+    table = reference.beside_reference(main, worse, reference_rows)
     noise = table[table["shift"] == "gaussian_noise"].set_index("policy")
     assert noise["delta"].to_dict() == {"own": 30, "photos": 18}
     assert noise["share"].tolist() == pytest.approx([50, 30])
@@ -95,13 +79,22 @@ def test_policies_from_elsewhere_stand_beside_the_reference_too(main, published)
     assert means["delta"].to_dict() == {"own": 30, "photos": 18}
 
 
-def test_tables_that_cannot_be_read_are_refused(published):
-    with pytest.raises(InputError, match="lacks the columns recovered, shifted"):
-        reference.read_reference(published.drop(columns=["shifted", "recovered"]))
-    with pytest.raises(InputError, match="holds jpeg_compression for standard twice"):
-        reference.read_reference(pd.concat([published, published.iloc[[2]]]))
-    with pytest.raises(InputError, match="lacks the columns group"):
-        reference.read_inoperable(pd.DataFrame({"shift": ["fog"], "percent_inoperable": [1.0]}))
+def test_means_are_over_the_shifts_that_both_have(main, reference_rows):
+    composite = main.iloc[[1]].assign(
+        shift="gaussian_noise+brightness", shifted=20.0, recovered=24.0, delta=4.0
+    )
+    both = pd.concat([main, composite])
+    table = reference.mean_accuracies(reference.beside_reference(both, NO_TRANSFER, reference_rows))
+    assert table["classifier"].unique().tolist() == ["standard"]
+    means = table.set_index("over")
+    # The reference lacks fog, and clean images are no shift.
+    assert means["shifts"].to_dict() == {"all shifts": 2, "single shifts": 1, "composites": 1}
+    assert means.loc["all shifts", ["shifted", "recovered", "delta"]].tolist() == [25, 42, 17]
+    assert means.loc["composites", ["delta", "reference_delta"]].tolist() == [4, 2]
+    theirs = ["reference_shifted", "reference_recovered", "reference_delta"]
+    assert means.loc["all shifts", theirs].tolist() == [15, 23.5, 8.5]
+    alone = reference.mean_accuracies(reference.beside_reference(main, NO_TRANSFER, reference_rows))
+    assert alone["over"].tolist() == ["all shifts"]
 
 
 def give(project, table: str) -> None:
@@ -110,9 +103,10 @@ def give(project, table: str) -> None:
 
 
 def test_a_run_stands_beside_a_reference(project_copy, published):
-    path = project_copy.root / "paper.csv"
-    published.to_csv(path, index=False)
-    give(project_copy, str(path))
+    composite = published["shift"].str.contains("+", regex=False)
+    for name, part in (("paper", published[~composite]), ("composites", published[composite])):
+        part.to_csv(project_copy.root / f"{name}.csv", index=False)
+    give(project_copy, "[paper.csv, composites.csv]")
     outcome = project_copy.run("--only-missing-outputs")
     assert outcome.returncode == 0, outcome.stderr
     assert "compare_with_reference done" in outcome.stderr
@@ -122,27 +116,53 @@ def test_a_run_stands_beside_a_reference(project_copy, published):
     assert set(table["classifier"]) == {"standard", "augmix"}
     page = project_copy.data("08_reporting/report.md").read_text()
     assert "## Beside the reference" in page
-    assert "Means over gaussian noise:" in page
+    assert "Reference: `paper.csv`, `composites.csv`." in page
+    assert str(project_copy.root) not in page
+    assert "Over the shifts that both have" in page
+    assert "alone over gaussian noise" in page
     assert "The least Δ is " in page
 
 
-def test_a_reference_that_is_not_there_is_refused_before_any_work(project_copy):
-    give(project_copy, "absent.csv")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("absent.csv", "cannot be read"),
+        ("[paper.csv, bad.csv]", "bad.csv, line 2, column shifted: '80%'"),
+        ("[paper.csv, 5]", "or null, not 5"),
+        ("5", "or null, not 5"),
+        ("{paper: paper.csv}", "or null, not"),
+    ],
+)
+def test_bad_references_are_refused_before_any_work(project_copy, published, given, said):
+    published.to_csv(project_copy.root / "paper.csv", index=False)
+    (project_copy.root / "bad.csv").write_text("shift,classifier,shifted,recovered\nfog,x,80%,1\n")
+    give(project_copy, given)
     outcome = project_copy.run()
     assert outcome.returncode != 0
-    assert "cannot be read" in outcome.stderr
+    assert said in outcome.stderr
     assert "Traceback" not in outcome.stderr
     assert "prepare_clean_sets" not in outcome.stderr
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [(None, "cannot be read"), ("", "cannot be read"), ("a,b\n", "holds no rows")],
-)
-def test_tables_are_looked_at_before_a_run(tmp_path, content, said):
-    path = tmp_path / "paper.csv"
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(InputError, match=said):
-        ReferenceTableDataset(filepath=str(path)).check()
-    ReferenceTableDataset(filepath=None).check()
+def test_references_are_told_by_names_and_contents(tmp_path, published):
+    def dataset(*names):
+        files = [str(tmp_path / name) for name in names]
+        return ReferenceTableDataset(filepath=files, holds="accuracies")
+
+    for name in ("a.csv", "b.csv"):
+        published.to_csv(tmp_path / name, index=False)
+    known = dataset("a.csv").identity()
+    assert ReferenceTableDataset(
+        filepath=str(tmp_path / "a.csv"), holds="accuracies"
+    ).identity() == (known)
+    assert len({known, dataset("b.csv").identity(), dataset("a.csv", "b.csv").identity()}) == 3
+    published.iloc[:3].to_csv(tmp_path / "a.csv", index=False)
+    assert dataset("a.csv").identity() != known
+
+
+def test_without_a_reference_there_is_nothing(tmp_path):
+    for given in (None, []):
+        dataset = ReferenceTableDataset(filepath=given, holds="inoperable")
+        dataset.check()
+        assert dataset.load().empty
+        assert dataset.identity() == "none"

@@ -3,15 +3,16 @@
 import hashlib
 import os
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, ClassVar, Literal, NoReturn
 
 import pandas as pd
 from kedro.io import AbstractDataset, DatasetError
 
 from superstar.decoding import user_path
 from superstar.errors import InputError
+from superstar.reference_tables import read_accuracies, read_inoperable
 
 
 class RawDataset(AbstractDataset[NoReturn, Any]):
@@ -67,45 +68,64 @@ def digest_of_files(folder: Path, names: Sequence[str]) -> str:
 
 
 class ReferenceTableDataset(RawDataset):
-    """A CSV table of others' results.
+    """CSV tables of others' results as one table, in our names.
 
     Args:
-        filepath: the file; None if there is none.
+        filepath: the file, or the files where there are several; None if there is none.
+        holds: what it tells: "accuracies" or "inoperable".
         metadata: for Kedro's plugins.
+
+    Raises:
+        InputError: `filepath` is neither a path nor a list of paths.
     """
 
-    def __init__(self, *, filepath: str | None, metadata: dict[str, Any] | None = None):
-        self._filepath = None if filepath is None else user_path(filepath)
+    _READERS: ClassVar[dict[str, Callable[[Sequence[Path]], pd.DataFrame]]] = {
+        "accuracies": read_accuracies,
+        "inoperable": read_inoperable,
+    }
+
+    def __init__(
+        self,
+        *,
+        filepath: str | list[str] | None,
+        holds: Literal["accuracies", "inoperable"],
+        metadata: dict[str, Any] | None = None,
+    ):
+        given = filepath if isinstance(filepath, list) else [filepath]
+        files = [] if filepath is None else given
+        for file in files:
+            if not isinstance(file, str):
+                raise InputError(
+                    "globals.reference_table and reference_inoperable take the path of a CSV "
+                    f"file, a list of paths, or null, not {file!r}"
+                )
+        self._files = [user_path(file) for file in files if isinstance(file, str)]
+        self._holds = holds
         self.metadata = metadata
         super().__init__()
 
     def load(self) -> pd.DataFrame:
-        """The table; without rows and columns if there is no file."""
-        return pd.DataFrame() if self._filepath is None else pd.read_csv(self._filepath)
-
-    def check(self) -> None:
-        """Refuse a file that is missing or no table.
+        """The table; without rows and columns if there is no file.
 
         Raises:
-            InputError: what is wrong with it.
+            InputError: what is wrong with a file, and where.
         """
-        try:
-            table = self.load()
-        except (DatasetError, OSError, ValueError) as error:
-            reason = str(error.__cause__ or error).splitlines()[0]
-            raise InputError(
-                f"the reference table {self._filepath} cannot be read ({reason}): see "
-                "globals.reference_table and reference_inoperable in "
-                "conf/<environment>/globals.yml"
-            ) from error
-        if self._filepath is not None and table.empty:
-            raise InputError(f"the reference table {self._filepath} holds no rows")
+        return self._READERS[self._holds](self._files) if self._files else pd.DataFrame()
+
+    def check(self) -> None:
+        """Refuse a file that is missing or no table of results.
+
+        Raises:
+            InputError: what is wrong with it, and where.
+        """
+        self.load()
 
     def identity(self) -> str:
-        """A digest of the file's content."""
-        if self._filepath is None or not self._filepath.is_file():
+        """A digest of the files' names, which the report tells, and contents."""
+        if not all(file.is_file() for file in self._files):
             return "none"
-        return hashlib.sha256(self._filepath.read_bytes()).hexdigest()[:32]
+        digests = [digest_of_files(file.parent, [file.name]) for file in self._files]
+        return "-".join(digests) if digests else "none"
 
     def _describe(self) -> dict[str, Any]:
-        return {"filepath": None if self._filepath is None else str(self._filepath)}
+        return {"filepath": [str(file) for file in self._files], "holds": self._holds}

@@ -39,6 +39,7 @@ class Reporting(Section):
     confidence: Annotated[float, Field(gt=0, lt=1)]
     curve_window: Count
     highlighted: list[str]
+    mce: Literal["alexnet"] | None
     worst_cells: Count
     example_shift: str
     example_beta_shift: str

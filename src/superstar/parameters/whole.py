@@ -129,6 +129,15 @@ class Parameters(Section):
         return self
 
     @model_validator(mode="after")
+    def _errors_are_of_the_same_classes(self) -> "Parameters":
+        if self.reporting.mce is not None and self.scale != "imagenet":
+            raise InputError(
+                f"reporting.mce = {self.reporting.mce!r} with scale = {self.scale!r}: its errors "
+                "are of ImageNet's classes under ImageNet-C, so set it to null"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _study_has_images(self) -> "Parameters":
         study = self.projection_study
         if study.dimensions > study.size**2:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from superstar.datasets import ShiftedSets
 from superstar.images import stream
 from superstar.measures import FEATURES, state_features
-from superstar.pipelines.reporting.figures import title
+from superstar.pipelines.reporting.typesetting import readable
 
 COLUMNS = list(FEATURES)
 SHOWN = {"brightness": "brightness (0 black to 2 white)", "std": "standard deviation"}
@@ -149,7 +149,7 @@ def cluster_figure(samples: pd.DataFrame, inertias: pd.DataFrame, table: pd.Data
         bars.barh(rows, share, left=before, color=colours(cluster - 1))
         before += share
     names = [
-        title(row.shift) + (" (surrogate)" if row.group == "surrogate" else "")
+        readable(row.shift) + (" (surrogate)" if row.group == "surrogate" else "")
         for row in table.itertuples()
     ]
     bars.set_yticks(rows, names, size=9)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from superstar.datasets import SEVERITIES
 from superstar.pipelines.reporting.tables import STOP_REASONS
+from superstar.pipelines.reporting.typesetting import readable
 
 REASON_COLOURS = {
     "inoperable": "#777777",
@@ -37,7 +38,7 @@ def delta_figure(table: pd.DataFrame) -> Figure:
         errors = np.abs(part[["delta_low", "delta_high"]].to_numpy().T - part["delta"].to_numpy())
         axis.barh(rows, part["delta"], height, xerr=errors, label=name, error_kw={"lw": 1})
     axis.axvline(0, color="black", lw=0.8)
-    axis.set_yticks(range(len(shifts)), [title(shift) for shift in shifts])
+    axis.set_yticks(range(len(shifts)), [readable(shift) for shift in shifts])
     axis.set_ylim(len(shifts) - 0.4, -0.6)
     axis.set_xlabel("Δ accuracy, points (recovered − shifted; bars: bootstrap interval)")
     axis.grid(axis="x", alpha=0.3)
@@ -66,7 +67,7 @@ def severity_figure(table: pd.DataFrame) -> Figure:
             text = "0" if value == 0 else f"{value:+.1f}".replace("-0.0", "0.0")
             axis.text(column, row, text, ha="center", va="center", color=colour, size=8)
         axis.set_xticks(range(len(columns)), [c.removeprefix("severity_") for c in columns])
-        axis.set_yticks(range(len(shifts)), [title(shift) for shift in shifts])
+        axis.set_yticks(range(len(shifts)), [readable(shift) for shift in shifts])
         axis.set(title=name, xlabel="severity")
     figure.colorbar(image, ax=list(axes), label="Δ accuracy, points", shrink=0.8)
     return figure
@@ -86,7 +87,7 @@ def actions_figure(table: pd.DataFrame) -> Figure:
         left += share
     stopped.set(xlim=(0, 100), xlabel="stopped by, % of cells")
     figure.legend(ncols=len(STOP_REASONS), loc="outside upper center")
-    acted.set_yticks(rows, [title(shift) for shift in table["shift"]])
+    acted.set_yticks(rows, [readable(shift) for shift in table["shift"]])
     acted.set_ylim(len(table) - 0.4, -0.6)
     return figure
 
@@ -113,7 +114,7 @@ def policy_figure(
     for place, name in enumerate(surrogates):
         own = by_episode[by_episode["batch"] // share == place]
         part = own.rolling(max(1, window // len(surrogates)), min_periods=1).mean()
-        label = title(name)
+        label = readable(name)
         reward.plot(part["reward"], color=f"C{place + 1}", lw=1, label=label)
         ratio.plot(part["distance_ratio"], color=f"C{place + 1}", lw=1, label=label)
     reward.set(xlabel="episode", ylabel="reward at termination")
@@ -152,7 +153,7 @@ def fits_figure(fits: pd.DataFrame, labels: pd.DataFrame) -> Figure:
         sign = "+" if label.slope > 0 else "−"
         line = f"distance = {label.intercept:.1f} {sign} {abs(label.slope):.1f} · accuracy"
         axis.set_title(
-            f"{title(label.surrogate)}: {verdict}\n{line}, R² = {label.r_squared:.2f}", size=9
+            f"{readable(label.surrogate)}: {verdict}\n{line}, R² = {label.r_squared:.2f}", size=9
         )
         axis.set(xlabel="accuracy (share of images)", ylabel="distance")
         axis.grid(alpha=0.3)
@@ -213,8 +214,3 @@ def _show(axis, image: NDArray[np.uint8]) -> None:  # type: ignore[no-untyped-de
     axis.imshow(image, interpolation="nearest")
     axis.set_xticks([])
     axis.set_yticks([])
-
-
-def title(name: object) -> str:
-    """The name of a shift for reading."""
-    return str(name).replace("_", " ")

@@ -5,7 +5,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from superstar.pipelines.reporting.figures import REASON_COLOURS, title
+from superstar.pipelines.reporting.figures import REASON_COLOURS
+from superstar.pipelines.reporting.typesetting import readable
 
 WORDS = {
     "kept": "carried out",
@@ -77,7 +78,7 @@ def inaction_figure(table: pd.DataFrame, beta: float) -> Figure:
         axis.grid(axis="x", alpha=0.3)
     distance.set_yticks(
         rows,
-        [f"{title(row.shift)} ({row.share:.0f}%): {row.wanted}" for row in table.itertuples()],
+        [f"{readable(row.shift)} ({row.share:.0f}%): {row.wanted}" for row in table.itertuples()],
         size=8,
     )
     distance.set_ylim(len(table) - 0.4, -0.6)

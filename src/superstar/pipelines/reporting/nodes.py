@@ -1,44 +1,33 @@
-"""Tables and figures of a run."""
+"""Tables of a run, and its report."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor
 
-from superstar.actions import ACTIONS
-from superstar.actions.dncnn import DnCNN
-from superstar.control import Supervisor
-from superstar.control.algorithm import Selection, select_transforms
 from superstar.control.clustering import cluster_states
-from superstar.control.networks import sampled
-from superstar.datasets import SEVERITIES, ShiftedSets
-from superstar.images import Images, ImageSet, stream, to_uint8
+from superstar.datasets import ShiftedSets
 from superstar.parameters import (
     BenchmarkGeneration,
     ClassifierTraining,
     DataPreparation,
     Distance,
     Evaluation,
-    Execution,
     Operability,
     Reporting,
-    SurrogateGeneration,
 )
 from superstar.pipelines.reporting import (
     clusters,
-    examples,
-    figures,
     inaction,
+    mce,
+    means,
     origin,
     reference,
     report,
     tables,
+    typesetting,
 )
 
 logger = logging.getLogger(__name__)
@@ -74,6 +63,7 @@ def make_tables(
     pd.DataFrame,
     str,
     str,
+    str,
     pd.DataFrame,
     pd.DataFrame,
     pd.DataFrame,
@@ -84,15 +74,18 @@ def make_tables(
     pd.DataFrame,
     dict[str, float],
 ]:
-    """Main table (CSV, Markdown, LaTeX), then what else there is to tell, and metrics.
+    """Main table (CSV, Markdown, LaTeX), that of policies from elsewhere in LaTeX, and the rest.
 
     Over all shifts, with policies from elsewhere, by severity, actions, % inoperable as a row a
-    shift and in the paper's two columns, distances of the test shifts, and inaction.
+    shift and in the paper's two columns, distances of the test shifts, inaction, and metrics.
     """
     given = Reporting.model_validate(parameters)
     main = tables.main_table(results, gains, given.bootstrap_resamples, given.confidence, seed)
     actions = tables.action_table(results)
-    markdown = tables.to_markdown(main)
+    transfer = tables.transfer_table(
+        transfer_results, transfer_gains, given.bootstrap_resamples, given.confidence, seed
+    )
+    markdown = typesetting.to_markdown(main)
     logger.info(
         "accuracy (%%) shifted (S), recovered (R), and their difference\n%s", markdown.rstrip()
     )
@@ -101,13 +94,12 @@ def make_tables(
     return (
         main,
         markdown,
-        tables.to_latex(main),
+        typesetting.to_latex(main),
+        typesetting.transfer_to_latex(transfer),
         tables.overall_table(
             main, results, gains, given.bootstrap_resamples, given.confidence, seed
         ),
-        tables.transfer_table(
-            transfer_results, transfer_gains, given.bootstrap_resamples, given.confidence, seed
-        ),
+        transfer,
         tables.severity_table(results),
         actions,
         inoperable,
@@ -116,6 +108,30 @@ def make_tables(
         inaction.inaction_table(first_actions),
         tables.metrics(main, actions),
     )
+
+
+def average_over_shifts(
+    results: pd.DataFrame,
+    gains: pd.DataFrame,
+    transfer_results: pd.DataFrame,
+    transfer_gains: pd.DataFrame,
+    parameters: dict[str, Any],
+    seed: int,
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float]]:
+    """Means over the benchmark's sets of shifts, mCE (empty where not asked for), and metrics."""
+    given = Reporting.model_validate(parameters)
+    arguments = (
+        means.all_policies(results, transfer_results),
+        means.all_policies(gains, transfer_gains),
+        given.bootstrap_resamples,
+        given.confidence,
+        seed,
+    )
+    over_sets = means.mean_table(*arguments)
+    errors = pd.DataFrame(columns=mce.COLUMNS)
+    if given.mce is not None:
+        errors = mce.mce_table(*arguments)
+    return over_sets, errors, means.mean_metrics(over_sets, errors)
 
 
 def list_worst_cells(results: pd.DataFrame, parameters: dict[str, Any]) -> pd.DataFrame:
@@ -133,11 +149,10 @@ def compare_with_reference(
     """Accuracies and % inoperable beside those of others; empty where there are none."""
     beside = pd.DataFrame(columns=reference.COLUMNS)
     if len(accuracies):
-        beside = reference.beside_reference(main, transfer, reference.read_reference(accuracies))
+        beside = reference.beside_reference(main, transfer, accuracies)
     abstained = pd.DataFrame(columns=reference.INOPERABLE_COLUMNS)
     if len(inoperable):
-        read = reference.read_inoperable(inoperable)
-        abstained = reference.inoperable_beside(operability, read)
+        abstained = reference.inoperable_beside(operability, inoperable)
     return beside, abstained
 
 
@@ -145,7 +160,11 @@ def write_report(
     benchmark: str,
     shifts: dict[str, Any],
     main_table: str,
+    results: pd.DataFrame,
+    validation_points: Tensor,
     overall: pd.DataFrame,
+    over_sets: pd.DataFrame,
+    errors: pd.DataFrame,
     transfer: pd.DataFrame,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
@@ -158,6 +177,8 @@ def write_report(
     severities: pd.DataFrame,
     beside: pd.DataFrame,
     abstained: pd.DataFrame,
+    accuracies: pd.DataFrame,
+    inoperable: pd.DataFrame,
     evaluation_metrics: dict[str, float],
     denoiser_metrics: dict[str, float],
     operability_metrics: dict[str, float | None],
@@ -181,12 +202,17 @@ def write_report(
         for name, accuracy in evaluation_metrics.items()
         if name.startswith(report.CLEAN_ACCURACY)
     }
+    settings = Reporting.model_validate(parameters)
+    evaluation = Evaluation.model_validate(told["evaluation"])
     return report.compose(
         benchmark,
         words,
         made,
+        origin.extent(results, evaluation.batch_size, len(validation_points)),
         main_table,
         overall,
+        over_sets,
+        None if settings.mce is None else errors,
         transfer,
         by_severity,
         actions,
@@ -199,7 +225,7 @@ def write_report(
         severities,
         beside,
         abstained,
-        Reporting.model_validate(parameters).highlighted,
+        settings.highlighted,
         denoiser_metrics | operability_metrics | policy_metrics | evaluation_metrics,
         origin.classifiers_table(
             ClassifierTraining.model_validate(told["classifier_training"]),
@@ -207,153 +233,8 @@ def write_report(
             clean,
         ),
         origin.stages_table(stage_times),
+        origin.sources(list(transfer["policy"].unique()), accuracies, inoperable),
         origin.configuration(told),
-    )
-
-
-def draw_results(
-    main: pd.DataFrame,
-    by_severity: pd.DataFrame,
-    actions: pd.DataFrame,
-    wanted: pd.DataFrame,
-    thresholds: dict[str, float],
-) -> tuple[Figure, Figure, Figure, Figure]:
-    """Delta by shift, Delta by severity, what was done, and what the first action alone would."""
-    return (
-        figures.delta_figure(main),
-        figures.severity_figure(by_severity),
-        figures.actions_figure(actions),
-        inaction.inaction_figure(wanted, thresholds["beta"]),
-    )
-
-
-def draw_design(
-    curves: pd.DataFrame,
-    fits: pd.DataFrame,
-    labels: pd.DataFrame,
-    parameters: dict[str, Any],
-    surrogates: dict[str, Any],
-) -> tuple[Figure, Figure]:
-    """Training curves, and the fits behind the operability labels."""
-    given = Reporting.model_validate(parameters)
-    names = SurrogateGeneration.model_validate(surrogates).policy.names
-    return (
-        figures.policy_figure(curves, ACTIONS, names, given.curve_window),
-        figures.fits_figure(fits, labels),
-    )
-
-
-def draw_surrogates(
-    clean: ImageSet,
-    surrogates: dict[str, Callable[[], ImageSet]],
-    strengths: dict[str, list[float]],
-) -> Figure:
-    """One design image under every surrogate and severity."""
-    chosen = _most_colours(clean)
-    return figures.contact_sheet(
-        clean.images[chosen],
-        {
-            name: [surrogates[f"{name}/{s}"]().images[chosen] for s in SEVERITIES]
-            for name in strengths
-        },
-    )
-
-
-def draw_shifts(sets: ShiftedSets, benchmark: dict[str, Any]) -> Figure:
-    """One test image under every shift and severity."""
-    shifts = BenchmarkGeneration.model_validate(benchmark).shifts
-    clean = sets.load("none", None)
-    chosen = _most_colours(clean)
-    return figures.contact_sheet(
-        _picture(clean, chosen),
-        {
-            shift: [_picture(sets.load(shift, severity), chosen) for severity in SEVERITIES]
-            for shift in shifts
-        },
-    )
-
-
-def draw_example(
-    results: pd.DataFrame,
-    sets: ShiftedSets,
-    denoiser: DnCNN,
-    standard: nn.Module,
-    robust: dict[str, nn.Module],
-    parameters: dict[str, Any],
-    execution: dict[str, Any],
-) -> Figure:
-    """Images clean, shifted, and after each action of the example shift's longest sequence.
-
-    Of equally long ones, that which gained most.
-    """
-    given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
-    trials = results[results["shift"] == given.example_shift]
-    gain = trials["accuracy_recovered"] - trials["accuracy_shifted"]
-    shown = trials.assign(length=trials["sequence"].map(len), gain=gain).nlargest(
-        1, ["length", "gain"]
-    )
-    actions, severity = tuple(shown["sequence"].iloc[0]), int(shown["severity"].iloc[0])
-    return examples.stages_figure(
-        f"{figures.title(given.example_shift)} {severity}",
-        sets.load("none", None),
-        sets.load(given.example_shift, severity),
-        actions,
-        denoiser.to(run.device),
-        {"standard": standard, **robust},
-        run,
-    )
-
-
-def draw_example_beta(
-    sets: ShiftedSets,
-    supervisor: Supervisor,
-    standard: nn.Module,
-    robust: dict[str, nn.Module],
-    parameters: dict[str, Any],
-    evaluation: dict[str, Any],
-    execution: dict[str, Any],
-    seed: int,
-) -> Figure:
-    """Images after each action that Algorithm 1 chooses with a beta of one's own.
-
-    The other brakes stay. Shown is the first of the longest sequences that as many batches as
-    there are trials lead to, with the action that failed beta in the end.
-    """
-    given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
-    tried = Evaluation.model_validate(evaluation)
-    shift, severity = given.example_beta_shift, given.example_beta_severity
-    if supervisor.denoiser is not None:
-        supervisor.denoiser.to(run.device)
-    shifted = sets.load(shift, severity)
-
-    def select(trial: int) -> Selection:
-        rng = stream(seed, "example_beta", trial)
-        drawn = rng.permutation(len(shifted))[: tried.batch_size]
-        return select_transforms(
-            shifted.batch(drawn),
-            sampled(supervisor.actor),
-            reference=supervisor.validation_points,
-            projection=supervisor.projection,
-            brakes=replace(supervisor.brakes, beta=given.example_beta),
-            denoiser=supervisor.denoiser,
-            rng=rng,
-            actions=supervisor.actions,
-            distance=supervisor.distance,
-        )
-
-    longest = max((select(trial) for trial in range(tried.trials)), key=lambda s: len(s.sequence))
-    last = longest.steps[-1]
-    failed = (last.action,) if last.action is not None and last.reason == "beta" else ()
-    return examples.stages_figure(
-        f"{figures.title(shift)} {severity}, β = {given.example_beta:g}",
-        sets.load("none", None),
-        shifted,
-        longest.sequence + failed,
-        supervisor.denoiser,
-        {"standard": standard, **robust},
-        run,
-        [*longest.distances, *(last.distance for _ in failed)],
-        failed=len(failed),
     )
 
 
@@ -382,18 +263,3 @@ def sample_clusters(
         {"clusters": numbers, "inertia": found.inertias, "chosen": numbers == found.k}
     )
     return samples, inertias, clusters.cluster_table(samples)
-
-
-def draw_clusters(samples: pd.DataFrame, inertias: pd.DataFrame, table: pd.DataFrame) -> Figure:
-    """The elbow, the states by cluster, and the clusters of each shift's samples."""
-    return clusters.cluster_figure(samples, inertias, table)
-
-
-def _picture(images: Images, place: int) -> NDArray[np.uint8]:
-    return to_uint8(images.batch(slice(place, place + 1)))[0]
-
-
-def _most_colours(images: Images) -> int:
-    """The image on which shifts show best, among the first hundred."""
-    coarse = to_uint8(images.batch(slice(100))) // np.uint8(32)
-    return int(np.argmax([len(np.unique(image.reshape(-1, 3), axis=0)) for image in coarse]))

@@ -1,6 +1,6 @@
 """What a run's results come from: its classifiers, its configuration, and how long it took."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -35,6 +35,59 @@ def classifiers_table(
 
 def _checkpoint(entry: Published) -> str:
     return f"{entry.layout}: {entry.path}"
+
+
+def extent(results: pd.DataFrame, batch_size: int, validation: int) -> str:
+    """How much was evaluated, in words.
+
+    Args:
+        results: by trial.
+        batch_size: images of a trial's batch, where there are as many.
+        validation: images of V, with which batches are compared.
+    """
+    cells = results.drop_duplicates(["shift", "severity"])
+    shifts = cells.loc[cells["shift"] != "none", "shift"].nunique()
+    severities = ", ".join(map(str, sorted(cells["severity"].dropna().unique())))
+    images = sorted(cells["images"].unique())
+    trials = results.groupby(["controller", "shift", "severity"], dropna=False)["trial"].nunique()
+    return (
+        f"Test set: {_span(images)} images (of each class: `clean/summary.csv`). {shifts} shifts "
+        f"at severities {severities} and the clean set: {len(cells)} cells, {_span(trials)} trials "
+        f"each. A trial draws a batch of {_span([min(batch_size, n) for n in images])} images, "
+        f"whose distance is that from the {validation:,} of V. The estimate of the Wasserstein "
+        "distance falls as samples grow, so distances compare within a run only."
+    )
+
+
+def _span(numbers: Collection[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def sources(
+    policies: Sequence[str], accuracies: pd.DataFrame, inoperable: pd.DataFrame
+) -> list[str]:
+    """What came from elsewhere, a sentence each.
+
+    Args:
+        policies: names of policies from elsewhere.
+        accuracies: of `reference_tables.read_accuracies`; empty where there is no reference.
+        inoperable: of `reference_tables.read_inoperable`, likewise.
+    """
+    told = {
+        "Policies from elsewhere": policies,
+        "Reference": _files(accuracies),
+        "Reference of % inoperable": _files(inoperable),
+    }
+    return [
+        f"{what}: {', '.join(f'`{name}`' for name in names)}."
+        for what, names in told.items()
+        if len(names)
+    ]
+
+
+def _files(table: pd.DataFrame) -> list[str]:
+    return list(table["file"].unique()) if len(table) else []
 
 
 def stages_table(times: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from superstar.pipelines.reporting import nodes
+from superstar.pipelines.reporting import drawing, nodes
 
 
 def create_pipeline() -> Pipeline:
@@ -27,6 +27,7 @@ def create_pipeline() -> Pipeline:
                     "main_table",
                     "main_table_markdown",
                     "main_table_latex",
+                    "transfer_table_latex",
                     "overall_table",
                     "transfer_table",
                     "severity_delta_table",
@@ -38,6 +39,19 @@ def create_pipeline() -> Pipeline:
                     "evaluation_metrics",
                 ],
                 name="make_tables",
+            ),
+            node(
+                nodes.average_over_shifts,
+                [
+                    "evaluation_results",
+                    "evaluation_gains",
+                    "transfer_results",
+                    "transfer_gains",
+                    "params:reporting",
+                    "params:seed",
+                ],
+                ["mean_table", "mce_table", "mean_metrics"],
+                name="average_over_shifts",
             ),
             node(
                 nodes.list_worst_cells,
@@ -76,7 +90,11 @@ def create_pipeline() -> Pipeline:
                     "benchmark": "params:benchmark",
                     "shifts": "benchmark_description",
                     "main_table": "main_table_markdown",
+                    "results": "evaluation_results",
+                    "validation_points": "validation_points",
                     "overall": "overall_table",
+                    "over_sets": "mean_table",
+                    "errors": "mce_table",
                     "transfer": "transfer_table",
                     "by_severity": "severity_delta_table",
                     "actions": "action_table",
@@ -89,6 +107,8 @@ def create_pipeline() -> Pipeline:
                     "severities": "severity_table",
                     "beside": "reference_comparison",
                     "abstained": "inoperable_comparison",
+                    "accuracies": "reference_table",
+                    "inoperable": "reference_inoperable",
                     "evaluation_metrics": "evaluation_metrics",
                     "denoiser_metrics": "denoiser_metrics",
                     "operability_metrics": "operability_metrics",
@@ -102,7 +122,7 @@ def create_pipeline() -> Pipeline:
                 name="write_report",
             ),
             node(
-                nodes.draw_results,
+                drawing.draw_results,
                 [
                     "main_table",
                     "severity_delta_table",
@@ -114,13 +134,13 @@ def create_pipeline() -> Pipeline:
                 name="draw_results",
             ),
             node(
-                nodes.draw_clusters,
+                drawing.draw_clusters,
                 ["state_samples", "cluster_inertias", "cluster_table"],
                 "cluster_figure",
                 name="draw_clusters",
             ),
             node(
-                nodes.draw_design,
+                drawing.draw_design,
                 [
                     "policy_curves",
                     "operability_fits",
@@ -132,19 +152,19 @@ def create_pipeline() -> Pipeline:
                 name="draw_design",
             ),
             node(
-                nodes.draw_surrogates,
+                drawing.draw_surrogates,
                 ["validation_design", "surrogates", "surrogate_strengths"],
                 "surrogates_figure",
                 name="draw_surrogates",
             ),
             node(
-                nodes.draw_shifts,
+                drawing.draw_shifts,
                 ["shifted_sets", "params:benchmark_generation"],
                 "shifts_figure",
                 name="draw_shifts",
             ),
             node(
-                nodes.draw_example,
+                drawing.draw_example,
                 [
                     "evaluation_results",
                     "shifted_sets",
@@ -158,7 +178,7 @@ def create_pipeline() -> Pipeline:
                 name="draw_example",
             ),
             node(
-                nodes.draw_example_beta,
+                drawing.draw_example_beta,
                 [
                     "shifted_sets",
                     "supervisor",

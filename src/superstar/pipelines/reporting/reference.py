@@ -2,79 +2,13 @@
 
 import pandas as pd
 
-from superstar.errors import InputError
+from superstar.pipelines.reporting.typesetting import COMPOSITE
 
-CLASSIFIERS = {"none": "standard"}
-SHIFTS = {
-    "elastic": "elastic_transform",
-    "jpeg": "jpeg_compression",
-    "gamma_type_a": "gamma_increase",
-    "gamma_type_b": "gamma_decrease",
-    "sigmoid_type_a": "sigmoid_increase",
-    "sigmoid_type_b": "sigmoid_decrease",
-}
-LETTERS = {
-    "GN": "gaussian_noise",
-    "ShN": "shot_noise",
-    "IN": "impulse_noise",
-    "SpN": "speckle_noise",
-    "B": "brightness",
-    "C": "contrast",
-    "S": "saturate",
-}
-"""Names in the paper's tables, of classifiers and of shifts, and what we call them."""
+OWN = "own"
+"""What the run's own policy is called beside those from elsewhere."""
 
 NUMBERS = ["shifted", "recovered", "delta"]
-
-
-def read_reference(table: pd.DataFrame) -> pd.DataFrame:
-    """A table of accuracies in our names.
-
-    Args:
-        table: `shift`, `classifier`, `shifted` and `recovered` in percent; further columns, such
-            as those of our own main table, are left out. Delta is computed anew, since some of
-            the paper's are not the difference of its accuracies.
-
-    Raises:
-        InputError: a missing column, or a shift and classifier that occur twice.
-    """
-    if missing := {"shift", "classifier", "shifted", "recovered"} - set(table.columns):
-        raise InputError(f"the reference table lacks the columns {', '.join(sorted(missing))}")
-    named = pd.DataFrame(
-        {
-            "shift": table["shift"].map(shift_name),
-            "classifier": table["classifier"].map(lambda name: CLASSIFIERS.get(name, name)),
-            "shifted": table["shifted"],
-            "recovered": table["recovered"],
-            "delta": table["recovered"] - table["shifted"],
-        }
-    )
-    twice = named[named.duplicated(["shift", "classifier"])]
-    if len(twice):
-        shift, classifier = twice.iloc[0][["shift", "classifier"]]
-        raise InputError(f"the reference table holds {shift} for {classifier} twice")
-    return named
-
-
-def read_inoperable(table: pd.DataFrame) -> pd.DataFrame:
-    """% inoperable by surrogate and shift (`group`, `shift`, `percent_inoperable`) in our names.
-
-    Raises:
-        InputError: a missing column.
-    """
-    wanted = ["group", "shift", "percent_inoperable"]
-    if missing := set(wanted) - set(table.columns):
-        raise InputError(f"the reference table lacks the columns {', '.join(sorted(missing))}")
-    return table[wanted].assign(shift=table["shift"].map(shift_name))
-
-
-def shift_name(name: str) -> str:
-    """Our name of a shift: `GN + B` is `gaussian_noise+brightness`, `jpeg` `jpeg_compression`."""
-    parts = []
-    for part in str(name).split("+"):
-        own = LETTERS.get(part.strip(), part.strip().lower().replace(" ", "_"))
-        parts.append(SHIFTS.get(own, own))
-    return "+".join(parts)
+KEYS = ["policy", "classifier"]
 
 
 def beside_reference(
@@ -85,7 +19,7 @@ def beside_reference(
     Args:
         main: our main table, whose policy is called `own`.
         transfer: of `tables.transfer_table`, with policies from elsewhere; may be empty.
-        reference: of `read_reference`.
+        reference: of `superstar.reference_tables.read_accuracies`.
 
     Returns:
         `policy`, `shift`, `classifier`, our `shifted`, `recovered`, `delta`, `delta_low`,
@@ -107,7 +41,6 @@ def beside_reference(
     )
 
 
-OWN = "own"
 COLUMNS = [
     "policy",
     "shift",
@@ -128,7 +61,7 @@ def inoperable_beside(own: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFram
 
     Args:
         own: of `tables.operability_table`.
-        reference: of `read_inoperable`.
+        reference: of `superstar.reference_tables.read_inoperable`.
     """
     theirs = reference.rename(columns={"percent_inoperable": "reference_percent_inoperable"})
     return own.merge(theirs, on=["group", "shift"])
@@ -148,6 +81,37 @@ def mean_shares(table: pd.DataFrame, shifts: list[str]) -> pd.DataFrame:
     columns = ["delta", "share", "reference_delta", "reference_share"]
     rows = table[table["shift"].isin(shifts)]
     return rows.groupby(["policy", "classifier"], sort=False)[columns].mean().reset_index()
+
+
+MEAN_COLUMNS = ["policy", "over", "shifts", "classifier"]
+MEAN_COLUMNS += [*NUMBERS, *(f"reference_{name}" for name in NUMBERS)]
+
+
+def mean_accuracies(table: pd.DataFrame) -> pd.DataFrame:
+    """Means over all shifts that both have, clean images apart.
+
+    Args:
+        table: of `beside_reference`.
+
+    Returns:
+        `policy`, `over` ("all shifts", and where there are both "single shifts" and "composites"),
+        `shifts` (their number), `classifier`, our `shifted`, `recovered` and `delta`, and theirs as
+        `reference_shifted` and so on.
+    """
+    shifted = table[table["shift"] != "none"]
+    composite = shifted["shift"].str.contains(COMPOSITE, regex=False)
+    parts = {"all shifts": shifted}
+    if 0 < composite.sum() < len(shifted):
+        parts |= {"single shifts": shifted[~composite], "composites": shifted[composite]}
+    columns = [name for name in MEAN_COLUMNS if name in table.columns and name not in KEYS]
+    rows = [
+        part.groupby(KEYS, sort=False)[columns]
+        .mean()
+        .assign(over=over, shifts=part.groupby(KEYS, sort=False).size())
+        .reset_index()
+        for over, part in parts.items()
+    ]
+    return pd.concat(rows, ignore_index=True)[MEAN_COLUMNS]
 
 
 def _share(table: pd.DataFrame) -> pd.Series:

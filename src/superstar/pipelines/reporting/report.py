@@ -4,8 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from superstar.pipelines.reporting.reference import OWN, mean_shares
-from superstar.pipelines.reporting.tables import to_markdown
+from superstar.pipelines.reporting.reference import OWN, mean_accuracies, mean_shares
+from superstar.pipelines.reporting.typesetting import (
+    parted,
+    readable,
+    to_markdown,
+    with_interval,
+)
 
 CLEAN_ACCURACY = "clean_accuracy."
 NUMBERS = {
@@ -26,8 +31,11 @@ def compose(
     benchmark: str,
     distance: str,
     shifts: str,
+    extent: str,
     main_table: str,
     overall: pd.DataFrame,
+    means: pd.DataFrame,
+    mce: pd.DataFrame | None,
     transfer: pd.DataFrame,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
@@ -44,6 +52,7 @@ def compose(
     metrics: Mapping[str, float | None],
     classifiers: pd.DataFrame,
     stages: pd.DataFrame,
+    sources: Sequence[str],
     configuration: str,
 ) -> str:
     """The page: what was recovered, what was done, where it abstained, and what it rests on.
@@ -52,8 +61,12 @@ def compose(
         benchmark: name of the benchmark.
         distance: which one decided, in a few words.
         shifts: with what they were made, in a few words.
+        extent: how much was evaluated, in words.
         main_table: the main table in Markdown.
         overall: mean, best and worst Delta over shifts.
+        means: over the benchmark's sets of shifts; may be empty.
+        mce: before and after recovery; None where it was not asked for, empty where it has no
+            meaning.
         transfer: the main table with policies from other benchmarks; may be empty.
         by_severity: Delta by severity.
         actions: what was done, by shift.
@@ -70,6 +83,7 @@ def compose(
         metrics: numbers of the run.
         classifiers: how each was made, and its accuracy on clean images.
         stages: how long each took, and its peak memory.
+        sources: what came from elsewhere, a sentence each.
         configuration: the run's, in YAML.
     """
     design = severities.pivot(index="surrogate", columns="severity", values="strength")
@@ -77,7 +91,10 @@ def compose(
     shown = (changes * 100).round(0).astype(int).astype(str) + "%"
     parts = [
         f"# Results: {benchmark}",
-        f"Written by the reporting pipeline from one run. Distance: {distance}. Shifts: {shifts}.",
+        f"Written by the reporting pipeline from one run. Distance: {distance}. Shifts: {shifts}. "
+        "Where paper, authors' release and this controller differ: "
+        "[departures](../departures.md).",
+        extent,
         "## Recovery",
         "Accuracy (%) shifted (S), recovered (R) and Δ = R − S in points, means over severities "
         "and trials. In a trial the policy chooses a sequence by a batch drawn anew; it is then "
@@ -86,7 +103,8 @@ def compose(
         main_table,
         "Over all shifts, clean images apart:",
         _markdown(_overall(overall)),
-        *_transfer(transfer),
+        *_means(means, mce, OWN),
+        *_transfer(transfer, means, mce),
         *_beside(beside, highlighted),
         "## Δ by severity",
         _markdown(by_severity.drop(columns="controller").round(2)),
@@ -129,13 +147,58 @@ def compose(
         "Time and peak memory of each stage, up to this page; of a node that was interrupted, "
         "since it went on.",
         _markdown(_stages(stages)),
+        *([" ".join(sources)] if sources else []),
         "Its configuration, but for the studies beside it:",
         f"```yaml\n{configuration}```",
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _transfer(table: pd.DataFrame) -> list[str]:
+def _means(table: pd.DataFrame, mce: pd.DataFrame | None, policy: str) -> list[str]:
+    """Of one policy: over the benchmark's sets of shifts, and mCE."""
+    parts = []
+    own = table[table["policy"] == policy]
+    if len(own):
+        shown = pd.DataFrame(
+            {
+                "shifts": own["group"] + " (" + own["shifts"].astype(str) + ")",
+                "classifier": own["classifier"],
+                "S": own["shifted"].map("{:.2f}".format),
+                "R": own["recovered"].map("{:.2f}".format),
+                "Δ": _intervals(own, "delta"),
+            }
+        )
+        parts += ["Means over the sets of shifts that were evaluated in full:", _as_is(shown)]
+    if mce is None:
+        return parts
+    errors = mce[mce["policy"] == policy]
+    if errors.empty:
+        return [
+            *parts,
+            "No mCE: it needs the 15 shifts of `imagenet_c_standard` at all five severities.",
+        ]
+    shown = pd.DataFrame(
+        {
+            "classifier": errors["classifier"],
+            "mCE shifted": errors["mce_shifted"].map("{:.2f}".format),
+            "mCE recovered": errors["mce_recovered"].map("{:.2f}".format),
+            "change": _intervals(errors, "change"),
+        }
+    )
+    return [
+        *parts,
+        "mCE (%): over those 15 shifts, the mean of the error divided by AlexNet's published one "
+        "(Hendrycks and Dietterich, 2019). The smaller the better.",
+        _as_is(shown),
+    ]
+
+
+def _intervals(table: pd.DataFrame, column: str) -> list[str]:
+    columns = [column, f"{column}_low", f"{column}_high"]
+    return [with_interval(*row) for row in table[columns].itertuples(index=False)]
+
+
+def _transfer(table: pd.DataFrame, means: pd.DataFrame, mce: pd.DataFrame | None) -> list[str]:
     parts = []
     for policy, own in table.groupby("policy", sort=False):
         parts += [
@@ -143,6 +206,7 @@ def _transfer(table: pd.DataFrame) -> list[str]:
             "That policy, trained elsewhere, as it is; everything else, batches included, as "
             "above.",
             to_markdown(own),
+            *_means(means, mce, str(policy)),
         ]
     return parts
 
@@ -170,15 +234,25 @@ def _beside(table: pd.DataFrame, highlighted: Sequence[str]) -> list[str]:
     own = table[table["policy"] == OWN]
     others = table[table["policy"] != OWN]
     for classifier, rows in own.groupby("classifier", sort=False):
-        shown = _reference_rows(rows)
-        for policy, elsewhere in others[others["classifier"] == classifier].groupby("policy"):
-            deltas = elsewhere.set_index("shift")["delta"].map("{:+.2f}".format)
-            shown[f"Δ, policy of {policy}"] = rows["shift"].map(deltas).to_numpy()
-        parts += [f"### {classifier}", _markdown(shown)]
+        parts.append(f"### {classifier}")
+        for part in parted(rows):
+            shown = _reference_rows(part)
+            for policy, elsewhere in others[others["classifier"] == classifier].groupby("policy"):
+                deltas = elsewhere.set_index("shift")["delta"].map("{:+.2f}".format)
+                shown[f"Δ, policy of {policy}"] = part["shift"].map(deltas).to_numpy()
+            parts.append(_as_is(shown))
+    parts += [
+        "### Means",
+        "Over the shifts that both have, clean images apart:",
+        _as_is(_mean_rows(mean_accuracies(table))),
+    ]
     there = [shift for shift in highlighted if shift in set(table["shift"])]
     if there:
         means = mean_shares(table, there).round(2)
-        parts += [f"Means over {', '.join(map(_words, there))}:", _markdown(means)]
+        parts += [
+            f"Δ and share alone over {', '.join(map(readable, there))}:",
+            _markdown(means),
+        ]
     worst = [
         f"{_least(rows, 'delta')} with {_whose(policy)}"
         for policy, rows in table.groupby("policy", sort=False)
@@ -192,17 +266,32 @@ def _beside(table: pd.DataFrame, highlighted: Sequence[str]) -> list[str]:
 
 def _least(rows: pd.DataFrame, column: str) -> str:
     row = rows.loc[rows[column].idxmin()]
-    return f"{row[column]:+.2f} ({_words(row['shift'])}, {row['classifier']})"
+    return f"{row[column]:+.2f} ({readable(row['shift'])}, {row['classifier']})"
 
 
 def _whose(policy: object) -> str:
     return "the run's own policy" if policy == OWN else f"the policy of {policy}"
 
 
+def _mean_rows(table: pd.DataFrame) -> pd.DataFrame:
+    """Means for reading: ours, then the reference's."""
+    shown = table[["policy", "classifier"]].assign(
+        over=[
+            f"{row.shifts} shifts" if row.over == "all shifts" else f"{row.shifts} {row.over}"
+            for row in table.itertuples()
+        ]
+    )
+    for prefix, label in (("", ""), ("reference_", "reference ")):
+        shown[f"{label}S"] = table[f"{prefix}shifted"].map("{:.2f}".format)
+        shown[f"{label}R"] = table[f"{prefix}recovered"].map("{:.2f}".format)
+        shown[f"{label}Δ"] = table[f"{prefix}delta"].map("{:+.2f}".format)
+    return shown
+
+
 def _reference_rows(own: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "shift": own["shift"].map(_words),
+            "shift": own["shift"].map(readable),
             "S": own["shifted"].map("{:.2f}".format),
             "R": own["recovered"].map("{:.2f}".format),
             "Δ": own["delta"].map("{:+.2f}".format),
@@ -225,10 +314,6 @@ def _abstained(table: pd.DataFrame) -> list[str]:
     return ["% inoperable beside the reference:", _markdown(table.round(2))]
 
 
-def _words(name: object) -> str:
-    return str(name).replace("_", " ")
-
-
 def _inoperable(table: pd.DataFrame) -> pd.DataFrame:
     shown = table.round(1).astype(object).where(table.notna(), "")
     shown.columns = ["surrogate", "% inoperable", "benchmark shift", "% inoperable", "% abstained"]
@@ -238,7 +323,7 @@ def _inoperable(table: pd.DataFrame) -> pd.DataFrame:
 def _overall(table: pd.DataFrame) -> pd.DataFrame:
     shown = []
     for row in table.itertuples():
-        where = "" if pd.isna(row.shift) else f" ({str(row.shift).replace('_', ' ')})"
+        where = "" if pd.isna(row.shift) else f" ({readable(row.shift)})"
         interval = f"[{row.delta_low:+.2f}, {row.delta_high:+.2f}]"
         shown.append((row.classifier, row.figure, f"{row.delta:+.2f} {interval}{where}"))
     wide = pd.DataFrame(shown, columns=["classifier", "figure", "Δ"])
@@ -276,6 +361,11 @@ def _named(metrics: Mapping[str, float | None]) -> list[tuple[str, str]]:
                 shown = "not defined" if value is None else f"{value:.4g}"
                 rows.append((text.format(name.removeprefix(prefix)), shown))
     return rows
+
+
+def _as_is(table: pd.DataFrame) -> str:
+    """A table whose numbers are text already."""
+    return str(table.to_markdown(index=False, disable_numparse=True))
 
 
 def _markdown(table: pd.DataFrame) -> str:

@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+
+from superstar.corruptions import COMPOSITES, SHIFTS
+from superstar.errors import InputError
+from superstar.reference_tables import read_accuracies, read_inoperable, shift_name
+
+HEADER = "shift,classifier,shifted,recovered,delta\n"
+GOOD = HEADER + "none,none,80,80,0\njpeg,none,60,57.0,-2.5\nGN + B,AugMix,10,12,2\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="paper.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("glass blur", "glass_blur"),
+        ("elastic", "elastic_transform"),
+        ("jpeg", "jpeg_compression"),
+        ("SpN + S", "speckle_noise+saturate"),
+        ("sigmoid type B", "sigmoid_decrease"),
+        ("Gaussian_Noise+Brightness", "gaussian_noise+brightness"),
+    ],
+)
+def test_shifts_get_our_names(theirs, ours):
+    assert shift_name(theirs) == ours
+    assert ours in {*SHIFTS, *COMPOSITES, "sigmoid_decrease"}
+
+
+def test_accuracies_come_in_our_names_with_deltas_of_their_own(write):
+    table = read_accuracies([write(GOOD)])
+    assert table["classifier"].tolist() == ["standard", "standard", "augmix"]
+    assert table["shift"].tolist() == ["none", "jpeg_compression", "gaussian_noise+brightness"]
+    assert table["delta"].tolist() == pytest.approx([0, -3, 2])
+    assert set(table["file"]) == {"paper.csv"}
+
+
+def test_several_tables_are_one(write):
+    second = write(HEADER + "GN + C,none,22,22.39,0\n", "more.csv")
+    table = read_accuracies([write(GOOD), second])
+    assert len(table) == 4
+    assert table["file"].tolist() == ["paper.csv"] * 3 + ["more.csv"]
+
+
+def test_what_spreadsheets_leave_does_no_harm(write):
+    content = b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode() + b"\r\n,,,,\r\n"
+    plain = read_accuracies([write(GOOD)])
+    assert read_accuracies([write(content)]).equals(plain)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("fog,none,80%,80,0", "line 5, column shifted: '80%' is not a number from 0 to 100"),
+        ("fog,none,60,nan,0", "line 5, column recovered: 'nan' is not a number"),
+        ("fog,none,60,,0", "line 5, column recovered: '' is not a number"),
+        ("fog,none,60", "line 5, column recovered: '' is not a number"),
+        ("fog,none,inf,60,0", "line 5, column shifted: 'inf' is not"),
+        ("fog,none,-0.1,60,0", "line 5, column shifted: '-0.1' is not"),
+        ("fog,none,60,100.5,0", "line 5, column recovered: '100.5' is not"),
+        ("\nfog,none,60,sixty,0", "line 6, column recovered: 'sixty' is not"),
+        (",none,60,60,0", "line 5, column shift: '' is not a name"),
+        ("fog,,60,60,0", "line 5, column classifier: '' is not a name"),
+        ("JPEG,standard,1,2,1", "jpeg_compression for standard is there already.*line 3"),
+        ("gn + b,augmix,1,2,1", "brightness for augmix is there already, in paper.csv, line 4"),
+        ("fog,none,60,60,0,0,0", "cannot be read.*line 5"),
+    ],
+)
+def test_rows_are_refused_by_file_line_and_column(write, row, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_accuracies([write(GOOD + row + "\n")])
+    assert "paper.csv" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "cannot be read"),
+        ("shift,classifier,recovered\nfog,none,1\n", "lacks the columns shifted"),
+        ("a,b\n", "lacks the columns shift, classifier, shifted, recovered"),
+        (HEADER, "holds no rows"),
+        (GOOD.replace(",delta", ",shifted"), "several columns shifted"),
+        (HEADER + "fog,none,0.5,0.761,0\nnone,none,1,1,0\n", "looks like shares: give percent"),
+        (b"\xff\xfe\x00shift", "cannot be read"),
+    ],
+)
+def test_files_are_refused_in_one_line(write, content, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_accuracies([write(content)])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_of_shares_beside_one_of_percent_is_refused(write):
+    shares = write(HEADER + "GN + C,none,0.2239,0.2239,0\n", "more.csv")
+    with pytest.raises(InputError, match=r"more.csv.*percent"):
+        read_accuracies([write(GOOD), shares])
+
+
+def test_what_is_inoperable_is_checked_likewise(write):
+    rows = "group,shift,percent_inoperable\nsurrogate,Gamma type A,0\nbenchmark,fog,{}\n"
+    table = read_inoperable([write(rows.format("30.18"))])
+    assert table["shift"].tolist() == ["gamma_increase", "fog"]
+    np.testing.assert_array_equal(table["percent_inoperable"], [0, 30.18])
+    # A tree may call nothing inoperable.
+    assert len(read_inoperable([write(rows.format("0"))])) == 2
+    for value, message in (
+        ("30%", "line 3, column percent_inoperable: '30%'"),
+        ("0.3", "looks like shares"),
+        ("30\nbenchmark,FOG,31", "benchmark for fog is there already"),
+        ("30\nimagenet,snow,31", "line 4, column group: 'imagenet' is not surrogate or benchmark"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read_inoperable([write(rows.format(value))])
+    with pytest.raises(InputError, match="lacks the columns group"):
+        read_inoperable([write("shift,percent_inoperable\nfog,1\n")])
