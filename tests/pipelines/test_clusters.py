@@ -98,9 +98,10 @@ def test_the_node_leaves_tables_that_can_be_drawn(surrogates):
         "cluster_samples": 10,
         "most_clusters": 4,
         "worst_cells": 3,
+        "mce": None,
     }
     evaluation = {"severities": [1, 5], "trials": 1, "batch_size": 5, "precision": "float32"}
-    benchmark = {"shifts": ["fog", "gaussian_noise"]}
+    benchmark = {"shifts": ["fog", "gaussian_noise"], "batch_size": 1}
     samples, inertias, table = nodes.sample_clusters(
         surrogates, Sets(), given, benchmark, evaluation, 0
     )

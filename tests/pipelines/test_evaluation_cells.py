@@ -90,7 +90,7 @@ def evaluate(supervisor, sets, folder, **execution):
         {"augmix": Bright()},
         {"elsewhere": (Actor(len(ACTIONS)), ACTIONS)},
         EVALUATION,
-        {"shifts": ["contrast", "fog"]},
+        {"shifts": ["contrast", "fog"], "batch_size": 1},
         EXECUTION | execution,
         0,
         Checkpoint(folder),

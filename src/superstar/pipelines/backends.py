@@ -194,7 +194,8 @@ def _on_dask(client: Any, calls: Mapping[int, Call]) -> Outcomes:
 
     numbers = {client.submit(call, pure=False): number for number, call in calls.items()}
     died: BaseException | None = None
-    for future, result in as_completed(list(numbers), with_results=True, raise_errors=False):
+    done = as_completed(list(numbers), client.loop, with_results=True, raise_errors=False)
+    for future, result in done:
         number = numbers.pop(future)
         if future.status == "finished":
             yield number, result
