@@ -4,7 +4,7 @@ import pytest
 
 from superstar.images import ImageSet
 from superstar.measures import FEATURES, state_features
-from superstar.pipelines.reporting import clusters, nodes
+from superstar.pipelines.reporting import clusters, drawing, nodes
 
 COUNT = 12
 SHIFTS = ["fog", "noise"]
@@ -109,7 +109,7 @@ def test_the_node_leaves_tables_that_can_be_drawn(surrogates):
     chosen = int(inertias.loc[inertias["chosen"], "clusters"].iloc[0])
     assert set(samples["cluster"]) == set(range(1, chosen + 1))
     np.testing.assert_allclose(table.filter(like="cluster_").sum(axis=1), 100)
-    elbow, brightness, std, bars = nodes.draw_clusters(samples, inertias, table).axes
+    elbow, brightness, std, bars = drawing.draw_clusters(samples, inertias, table).axes
     assert "K" in elbow.get_xlabel()
     assert len(brightness.collections) == len(std.collections) == chosen
     assert len(bars.patches) == chosen * len(table)
