@@ -49,7 +49,7 @@ def cluster():
     started = []
 
     def start(**arguments):
-        how = {"processes": False, "protocol": "tcp://", "dashboard_address": None}
+        how = {"processes": False, "protocol": "tcp://", "dashboard_address": "localhost:0"}
         started.append(LocalCluster(**how, **arguments))
         return started[-1].scheduler_address
 
