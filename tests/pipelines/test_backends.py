@@ -49,7 +49,7 @@ def cluster():
     started = []
 
     def start(**arguments):
-        how = {"processes": False, "protocol": "tcp://", "dashboard_address": None}
+        how = {"processes": False, "protocol": "tcp://", "dashboard_address": "localhost:0"}
         started.append(LocalCluster(**how, **arguments))
         return started[-1].scheduler_address
 
@@ -81,9 +81,10 @@ def test_a_dask_scheduler_that_does_not_answer_is_refused(nowhere, monkeypatch):
 
 
 def test_dask_workers_that_are_not_fit_are_refused(cluster, monkeypatch):
-    monkeypatch.setattr(backends, "WORKERS_SECONDS", 0.2)
-    with pytest.raises(InputError, match="has no workers: start some with `dask worker tcp://"):
-        check_backend(execution("dask", cluster(n_workers=0)))
+    with monkeypatch.context() as impatient:
+        impatient.setattr(backends, "WORKERS_SECONDS", 0.2)
+        with pytest.raises(InputError, match="has no workers: start some with `dask worker tcp://"):
+            check_backend(execution("dask", cluster(n_workers=0)))
     with pytest.raises(InputError, match=r"run 2 calls in one process: .* `--nthreads 1"):
         check_backend(execution("dask", cluster(n_workers=1, threads_per_worker=2)))
     fit = execution("dask", cluster(n_workers=1, threads_per_worker=1))

@@ -147,7 +147,7 @@ def _dask_client(run: Execution) -> Iterator[Any]:
             threads_per_worker=1,
             # A worker's share by cores would be too little on a machine with many.
             memory_limit=0,
-            dashboard_address=None,
+            dashboard_address="localhost:0",
             silence_logs=logging.CRITICAL,  # we tell of workers that die
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
@@ -194,8 +194,8 @@ def _on_dask(client: Any, calls: Mapping[int, Call]) -> Outcomes:
 
     numbers = {client.submit(call, pure=False): number for number, call in calls.items()}
     died: BaseException | None = None
-    done = as_completed(list(numbers), client.loop, with_results=True, raise_errors=False)
-    for future, result in done:
+    finished = as_completed(list(numbers), loop=client.loop, with_results=True, raise_errors=False)
+    for future, result in finished:
         number = numbers.pop(future)
         if future.status == "finished":
             yield number, result
