@@ -82,6 +82,16 @@ def peak_flops(dtype: torch.dtype, side: int = 2048) -> float:
     return 2 * side**3 / measure(lambda _: lambda: a @ b, 1, repeats=5).seconds
 
 
+def peak_megabytes() -> float | None:
+    """Most resident memory (RSS) that this process has held, in MB; None where nobody tells.
+
+    Since it started, or since a call was measured.
+    """
+    if not Path("/proc/self/status").exists():
+        return None
+    return _status(os.getpid(), "VmHWM") * 1024 / 1e6
+
+
 # On Linux, 5 written to clear_refs sets a process's high-water mark to what it holds.
 
 

@@ -35,7 +35,7 @@ def _size(results: Results, peaks: Peaks) -> str:
     sections = [
         f"""## {count} images, {size}
 
-{_table([_row(row) for row in results.rows])}
+{table([_row(row) for row in results.rows])}
 
 Distances are between {count} and {count} points of {results.dimensions:,} dimensions, `aline_d` \
 between labels instead. The column "reads" is our time as a multiple of one read of the call's \
@@ -48,7 +48,7 @@ published one beside it is larger, so that ratio is what the smaller network sav
         sections.append(
             f"""### Before the first image, {size}
 
-{_table([_made_row(name, cost) for name, cost in results.made.items()])}
+{table([_made_row(name, cost) for name, cost in results.made.items()])}
 
 What a projection makes once, with its first image, and keeps; the table above leaves it out. So \
 it does for the peers' dense product, whose matrix is that of `uniform_qr`."""
@@ -58,7 +58,7 @@ it does for the peers' dense product, whose matrix is that of `uniform_qr`."""
         sections.append(
             f"""### Share of the machine's peak, {size}
 
-{_table([_share_row(row, peaks) for row in shares])}
+{table([_share_row(row, peaks) for row in shares])}
 
 {_peaks(peaks)} Operations are those of a product with the matrix ({", ".join(DENSE)}), of the \
 network's convolutions (dncnn), and of SSIM by its textbook form ({SSIM_FLOPS} a value: five maps, \
@@ -85,18 +85,18 @@ def _row(row: Row) -> dict[str, str]:
     peer = row.peer
     return {
         "": row.name,
-        "s": _number(row.ours.seconds),
+        "s": number(row.ours.seconds),
         "MB": _megabytes(row.ours),
-        "reads": _number(row.ours.seconds / row.read),
+        "reads": number(row.ours.seconds / row.read),
         "peer": row.peer_name,
-        "peer s": _number(peer.seconds) if peer else "",
+        "peer s": number(peer.seconds) if peer else "",
         "peer MB": _megabytes(peer) if peer else "",
-        "ratio": _number(peer.seconds / row.ours.seconds) if peer else "",
+        "ratio": number(peer.seconds / row.ours.seconds) if peer else "",
     }
 
 
 def _made_row(name: str, cost: Measured) -> dict[str, str]:
-    return {"": name, "s": _number(cost.seconds), "MB": _megabytes(cost)}
+    return {"": name, "s": number(cost.seconds), "MB": _megabytes(cost)}
 
 
 def _share_row(row: Row, peaks: Peaks) -> dict[str, str]:
@@ -105,8 +105,8 @@ def _share_row(row: Row, peaks: Peaks) -> dict[str, str]:
     half = peaks.bfloat16 if row.name == "dncnn" else None
     return {
         "": row.name,
-        "GFLOP": _number(row.flops / 1e9),
-        "GFLOP/s": _number(rate / 1e9),
+        "GFLOP": number(row.flops / 1e9),
+        "GFLOP/s": number(rate / 1e9),
         "precision": "bfloat16" if half else "float32",
         "share of its peak": f"{rate / (half or peaks.float32):.1%}",
     }
@@ -115,9 +115,9 @@ def _share_row(row: Row, peaks: Peaks) -> dict[str, str]:
 def _peaks(peaks: Peaks) -> str:
     half = ""
     if peaks.bfloat16:
-        half = f", in bfloat16 {_number(peaks.bfloat16 / 1e9)}"
+        half = f", in bfloat16 {number(peaks.bfloat16 / 1e9)}"
     return (
-        f"A product of large matrices reaches {_number(peaks.float32 / 1e9)} GFLOP/s in float32"
+        f"A product of large matrices reaches {number(peaks.float32 / 1e9)} GFLOP/s in float32"
         f"{half} on this machine."
     )
 
@@ -127,9 +127,9 @@ def _growth_table(growth: Mapping[str, Mapping[int, float]]) -> str:
     rows = []
     for name, seconds in growth.items():
         row = {"": name}
-        row |= {f"{size:,}": _number(seconds[size]) if size in seconds else "" for size in sizes}
+        row |= {f"{size:,}": number(seconds[size]) if size in seconds else "" for size in sizes}
         rows.append(row | {"k": f"{PowerLaw.fit(seconds).exponent:.2f}"})
-    return _table(rows)
+    return table(rows)
 
 
 def _clouds(results: Results) -> str:
@@ -159,8 +159,8 @@ def _crossing(growth: Mapping[str, Mapping[int, float]]) -> str:
     beyond = "" if min(measured) <= from_size <= max(measured) else ", outside what was measured"
     return (
         f"By these fits exact transport costs more than {names} from "
-        f"{_count(from_size)} images on{beyond}: {_number(exact(from_size))} s each; "
-        f"`sliced_wasserstein` takes {_number(sliced(from_size))} s there."
+        f"{_count(from_size)} images on{beyond}: {number(exact(from_size))} s each; "
+        f"`sliced_wasserstein` takes {number(sliced(from_size))} s there."
     )
 
 
@@ -169,7 +169,7 @@ def _count(value: float) -> str:
     return f"{int(float(f'{value:.2g}')):,}"
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
     """Three significant digits, without an exponent."""
     if value >= 100:
         return f"{value:,.0f}"
@@ -180,5 +180,5 @@ def _megabytes(cost: Measured) -> str:
     return "" if cost.megabytes is None else f"{cost.megabytes:,.0f}"
 
 
-def _table(rows: Sequence[Mapping[str, str]]) -> str:
+def table(rows: Sequence[Mapping[str, str]]) -> str:
     return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True)

@@ -1,9 +1,13 @@
+import weakref
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from superstar.actions import apply_action
+from superstar.control import Recovery
+from superstar.control.algorithm import Step
 from superstar.images import ImageSet
 from superstar.pipelines import scoring
 from superstar.pipelines.evaluation import protocol as subject
@@ -119,3 +123,37 @@ def test_a_batch_is_the_whole_set_where_that_is_smaller(images):
     watching = Watching()
     subject.recover_batch(Cell("none", None), images.take(slice(0, 5)), watching, PROTOCOL, trial=0)
     assert watching.seen[0][0].shape[0] == 5
+
+
+class Wanting:
+    """A supervisor that wants `nop`, and knows which of its images somebody holds."""
+
+    denoiser = None
+
+    def __init__(self):
+        self.handed_out = []
+
+    def recover(self, images, seed):
+        corrected = images.clone()
+        self.handed_out.append(weakref.ref(corrected))
+        step = Step(np.zeros(3, np.float32), True, "nop", 1.0, "dropped", "nop")
+        return Recovery(corrected, (), (1.0,), True, "nop", (step,))
+
+
+class Scored(Exception):  # noqa: N818
+    """What stops a cell where its set would be scored."""
+
+
+def test_no_batch_is_held_while_the_set_is_scored(images, monkeypatch):
+    own, other = Wanting(), Wanting()
+
+    def score(*given, **named):
+        held = [batch() is not None for batch in own.handed_out + other.handed_out]
+        assert held == [False] * (2 * PROTOCOL.trials)
+        raise Scored
+
+    monkeypatch.setattr(subject, "score_sequences", score)
+    with pytest.raises(Scored):
+        subject.evaluate_cell(
+            Cell("fog", 3), images, own, {"bright": Bright()}, PROTOCOL, {"other": other}
+        )

@@ -1,7 +1,7 @@
 """The paper's protocol: a sequence is chosen on a batch, then applied to the whole set."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
@@ -16,7 +16,7 @@ from superstar.control.operability import percent_inoperable
 from superstar.control.supervisor import Recovery
 from superstar.images import Images, stream
 from superstar.measures import state_features
-from superstar.pipelines.evaluation.first_actions import first_action
+from superstar.pipelines.evaluation.first_actions import FirstAction, first_action
 from superstar.pipelines.scoring import Hits, parts, score_sequences
 
 # Digits of a distance beyond these depend on the number of threads.
@@ -108,11 +108,15 @@ def evaluate_cell(
         transferred: supervisors with policies of other benchmarks, by the benchmark's name; they
             see the same batches.
     """
-    recoveries = _recover(cell, images, supervisor, protocol)
+    trials = [
+        _look(recover_batch(cell, images, supervisor, protocol, trial), supervisor)
+        for trial in range(protocol.trials)
+    ]
+    recoveries = [recovery for recovery, _ in trials]
+    wanted = [first for _, first in trials]
     elsewhere = {
         name: _recover(cell, images, other, protocol) for name, other in (transferred or {}).items()
     }
-    wanted = [first_action(recovery, supervisor) for recovery in recoveries]
     chosen = [r.actions for r in chain(recoveries, *elsewhere.values())]
     sequences = list(dict.fromkeys([(), *chosen, *(w.sequence for w in wanted)]))
     hits = score_sequences(
@@ -173,8 +177,18 @@ def _recover(
     cell: Cell, images: Images, supervisor: Supervisor, protocol: Protocol
 ) -> list[Recovery]:
     return [
-        recover_batch(cell, images, supervisor, protocol, trial) for trial in range(protocol.trials)
+        _without_images(recover_batch(cell, images, supervisor, protocol, trial))
+        for trial in range(protocol.trials)
     ]
+
+
+def _look(recovery: Recovery, supervisor: Supervisor) -> tuple[Recovery, FirstAction]:
+    return _without_images(recovery), first_action(recovery, supervisor)
+
+
+def _without_images(recovery: Recovery) -> Recovery:
+    """Batches of all trials would take gigabytes while the whole set is scored."""
+    return replace(recovery, images=recovery.images.new_empty((0, *recovery.images.shape[1:])))
 
 
 def _results(

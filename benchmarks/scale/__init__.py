@@ -1,0 +1,1 @@
+"""Memory and time of the evaluation against the size of a shifted set."""
