@@ -1,9 +1,17 @@
-"""What Kedro runs before any plugin loads (entry point `kedro.init`): third parties kept quiet."""
+"""What Kedro runs before any plugin loads (entry point `kedro.init`)."""
 
 import importlib
 import logging
 import os
 import warnings
+
+from superstar.memory import keep_freed_memory
+
+
+def prepare() -> None:
+    """Set up the process: memory of batches kept, third parties quiet."""
+    keep_freed_memory()
+    quiet()
 
 
 def quiet() -> None:
