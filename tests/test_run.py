@@ -328,9 +328,10 @@ def test_resuming_with_other_parameters_mixes_nothing(project_copy):
     assert results["trial"].eq(0).all()
 
 
-def test_an_interrupted_run_says_how_to_go_on(project_copy):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_says_how_to_go_on(project_copy, how):
     process = project_copy.start_until("train_standard_classifier ...")
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     rest = process.stderr.read()
     assert process.wait() == 130
     assert "`kedro run --env test --only-missing-outputs` goes on from here" in rest

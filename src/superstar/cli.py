@@ -1,12 +1,13 @@
 """The project's `kedro run`: Kedro's own, with known errors told in one line.
 
 What it adds: an unknown environment or pipeline is refused before anything is written; an
-`InputError` anywhere below prints its message alone and exits with status 1; Ctrl-C says how to
-go on.
+`InputError` anywhere below prints its message alone and exits with status 1; Ctrl-C and a polite
+kill say how to go on.
 """
 
 import os
 import shlex
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ def cli() -> None:
 
 
 def _run(**options: Any) -> Any:
+    # What ends jobs on clusters: workers end too, and the run says how to go on.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         _check_environment(options)
         _check_pipelines(options)
