@@ -124,18 +124,23 @@ def test_null_names_no_policies(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("line", "setting"),
+    ("benchmarks", "released", "setting"),
     [
-        ("policies_from: [1]", "policies_from"),
-        ("policies_from: photos", "policies_from"),
-        ("released_policies: [1]", "released_policies"),
-        ("released_policies: {theirs: 1}", "released_policies"),
+        ([1], None, "policies_from"),
+        ("photos", None, "policies_from"),
+        (None, [1], "released_policies"),
     ],
 )
-def test_what_names_no_policies_is_refused_in_one_line(line, setting, tmp_path):
+def test_what_names_no_policies_is_refused(benchmarks, released, setting, tmp_path):
+    with pytest.raises(InputError, match=rf"globals\.{setting} must "):
+        TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=benchmarks, released=released)
+
+
+def test_what_names_no_policies_is_refused_in_one_line(tmp_path):
     project = make_project(tmp_path / "project")
-    (project.root / "conf" / "test" / "globals.yml").write_text(f"benchmark: test\n{line}\n")
+    globals_ = project.root / "conf" / "test" / "globals.yml"
+    globals_.write_text("benchmark: test\nreleased_policies: {theirs: 1}\n")
     outcome = project.run()
     assert outcome.returncode != 0
-    assert f"error: globals.{setting} must " in outcome.stderr
+    assert "error: globals.released_policies must " in outcome.stderr
     assert "Traceback" not in outcome.stderr

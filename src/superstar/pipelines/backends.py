@@ -125,6 +125,7 @@ def _dask_client(run: Execution) -> Iterator[Any]:
 
     if run.address is not None:
         try:
+            _knock(run.address)
             client = Client(run.address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
             raise InputError(
@@ -220,7 +221,7 @@ def _ray_session(run: Execution) -> Iterator[None]:
             "runtime_env": {"env_vars": _environment(run)},
         }
     try:
-        if run.address is not None:
+        if run.address not in (None, "auto"):
             _knock(run.address)
         # Without an address Ray would take that of its variable RAY_ADDRESS.
         ray.init(run.address or "local", **how)
@@ -236,10 +237,16 @@ def _ray_session(run: Execution) -> Iterator[None]:
 
 
 def _knock(address: str) -> None:
-    """Raise an OSError if nothing listens there: Ray itself tries for two minutes, then exits."""
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and port.isdigit():
-        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+    """Raise an error at once if nothing listens there; the libraries try again and again.
+
+    Raises:
+        OSError: nothing listens.
+        ValueError: the address tells no host and port.
+    """
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError("it has no host:port")
+    socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
 
 
 def _on_ray(calls: Mapping[int, Call]) -> Outcomes:
