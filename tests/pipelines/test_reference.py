@@ -173,6 +173,6 @@ def test_without_a_reference_there_is_nothing(tmp_path):
 
 def test_the_check_says_what_is_wrong_in_one_line(tmp_path):
     dataset = ReferenceTableDataset(filepath=str(tmp_path / "absent.csv"), holds="accuracies")
-    with pytest.raises(InputError, match="absent.csv cannot be read") as caught:
+    with pytest.raises(InputError, match=r"absent\.csv cannot be read") as caught:
         dataset.check()
     assert "\n" not in str(caught.value)
