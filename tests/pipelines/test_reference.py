@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from superstar.datasets import ReferenceTableDataset
+from superstar.errors import InputError
 from superstar.pipelines.reporting import reference
 from superstar.reference_tables import read_accuracies
 
@@ -168,3 +169,10 @@ def test_without_a_reference_there_is_nothing(tmp_path):
         dataset.check()
         assert dataset.load().empty
         assert dataset.identity() == "none"
+
+
+def test_the_check_says_what_is_wrong_in_one_line(tmp_path):
+    dataset = ReferenceTableDataset(filepath=str(tmp_path / "absent.csv"), holds="accuracies")
+    with pytest.raises(InputError, match=r"absent\.csv cannot be read") as caught:
+        dataset.check()
+    assert "\n" not in str(caught.value)

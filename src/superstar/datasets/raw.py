@@ -110,7 +110,7 @@ class ReferenceTableDataset(RawDataset):
         Raises:
             InputError: what is wrong with a file, and where.
         """
-        return self._READERS[self._holds](self._files) if self._files else pd.DataFrame()
+        return self._read()
 
     def check(self) -> None:
         """Refuse a file that is missing or no table of results.
@@ -118,7 +118,10 @@ class ReferenceTableDataset(RawDataset):
         Raises:
             InputError: what is wrong with it, and where.
         """
-        self.load()
+        self._read()  # Kedro would wrap what `load` raises.
+
+    def _read(self) -> pd.DataFrame:
+        return self._READERS[self._holds](self._files) if self._files else pd.DataFrame()
 
     def identity(self) -> str:
         """A digest of the files' names, which the report tells, and contents."""
