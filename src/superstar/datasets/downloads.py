@@ -15,8 +15,7 @@ from superstar.datasets.image_folders import (
     read_wnids,
 )
 from superstar.datasets.image_sets import SEVERITIES
-from superstar.datasets.raw import RawDataset, digest_of_files
-from superstar.decoding import user_path
+from superstar.datasets.raw import RawFolder, digest_of_files
 from superstar.errors import InputError
 
 
@@ -55,18 +54,13 @@ class DownloadedArraysDataset(_Download):
         return CorruptionArrays(self._folder)
 
 
-class PublishedSetsDataset(RawDataset):
+class PublishedSetsDataset(RawFolder):
     """Shifted sets that others published, to be taken as they are, in CIFAR-100-C's layout.
 
     Args:
         folder: it holds `<shift>.npy` and `labels.npy`; None if there are no such sets.
         metadata: for Kedro's plugins.
     """
-
-    def __init__(self, *, folder: str | None, metadata: dict[str, Any] | None = None):
-        self._folder = None if folder is None else user_path(folder)
-        self.metadata = metadata
-        super().__init__()
 
     def load(self) -> CorruptionArrays | None:
         """Open the folder, if there is one; arrays are mapped when a set is asked for."""
@@ -94,9 +88,6 @@ class PublishedSetsDataset(RawDataset):
         if self._folder is None:
             return "none"
         return digest_of_files(self._folder, sorted(p.name for p in self._folder.glob("*.npy")))
-
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": None if self._folder is None else str(self._folder)}
 
 
 class DownloadedFoldersDataset(_Download):

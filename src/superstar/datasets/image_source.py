@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from superstar.datasets.image_folders import ImageFiles, list_classes, list_images, read_wnids
-from superstar.datasets.raw import RawDataset, digest_of_files
+from superstar.datasets.raw import RawFolder, digest_of_files
 from superstar.datasets.whole import FileDataset, require_file
 from superstar.decoding import user_path
 from superstar.errors import InputError
@@ -34,7 +34,7 @@ class LabelledFiles:
     class_names: tuple[str, ...]
 
 
-class LabelledFilesDataset(RawDataset):
+class LabelledFilesDataset(RawFolder):
     """Clean image files by class (read only).
 
     Either `train/<class>/<file>` and `val/<class>/<file>` (or `test/`), or `<class>/<file>` alone,
@@ -54,10 +54,8 @@ class LabelledFilesDataset(RawDataset):
         classes: str | None = None,
         metadata: dict[str, Any] | None = None,
     ):
-        self._folder = None if folder is None else user_path(folder)
         self._classes = None if classes is None else user_path(classes)
-        self.metadata = metadata
-        super().__init__()
+        super().__init__(folder=folder, metadata=metadata)
 
     def load(self) -> Callable[[], LabelledFiles]:
         """A function that lists the files, so that only who uses them has to have them."""
@@ -110,9 +108,6 @@ class LabelledFilesDataset(RawDataset):
         )
         listed = [list_images(place, names) for place in places]
         return LabelledFiles(listed[0], listed[1] if split else None, names)
-
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": None if self._folder is None else str(self._folder)}
 
 
 class ImageFilesDataset(FileDataset):

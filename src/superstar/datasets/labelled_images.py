@@ -23,8 +23,7 @@ from superstar.datasets.hub_tables import (
     read_tables,
 )
 from superstar.datasets.image_folders import list_classes, list_images
-from superstar.datasets.raw import RawDataset, digest_of_files
-from superstar.decoding import user_path
+from superstar.datasets.raw import RawFolder, digest_of_files
 from superstar.errors import InputError
 from superstar.images import ImageSet
 
@@ -54,7 +53,7 @@ class LabelledImages:
     class_names: tuple[str, ...]
 
 
-class LabelledImagesDataset(RawDataset):
+class LabelledImagesDataset(RawFolder):
     """Clean images from a folder (read only); the folder's layout is found out.
 
     - `cifar-100-python/` with `train`, `test` and `meta`: CIFAR-100 as torchvision leaves it. The
@@ -70,11 +69,6 @@ class LabelledImagesDataset(RawDataset):
         folder: where they lie; None if the run takes its images from elsewhere.
         metadata: for Kedro's plugins.
     """
-
-    def __init__(self, *, folder: str | None, metadata: dict[str, Any] | None = None):
-        self._folder = None if folder is None else user_path(folder)
-        self.metadata = metadata
-        super().__init__()
 
     def load(self) -> Callable[[], LabelledImages] | None:
         """A function that reads the images, so that only who uses them has to have them."""
@@ -104,9 +98,6 @@ class LabelledImagesDataset(RawDataset):
             return digest_of_files(self._folder, names(self._folder))
         except InputError:
             return "missing"
-
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": None if self._folder is None else str(self._folder)}
 
 
 Read = Callable[[Path], LabelledImages]

@@ -37,6 +37,23 @@ class RawDataset(AbstractDataset[NoReturn, Any]):
         raise DatasetError(f"{type(self).__name__} is read only")
 
 
+class RawFolder(RawDataset):
+    """Base of the raw inputs that are a folder.
+
+    Args:
+        folder: where they lie; None if there are none.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(self, *, folder: str | None, metadata: dict[str, Any] | None = None):
+        self._folder = None if folder is None else user_path(folder)
+        self.metadata = metadata
+        super().__init__()
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": None if self._folder is None else str(self._folder)}
+
+
 READ_AT_MOST = 2**30
 """Bytes of files whose contents are read to tell whether they changed: about a second's work."""
 

@@ -20,7 +20,7 @@ from superstar.datasets.image_folders import (
     read_wnids,
 )
 from superstar.datasets.image_sets import SEVERITIES
-from superstar.datasets.raw import RawDataset
+from superstar.datasets.raw import RawFolder
 from superstar.datasets.whole import Piece, require_file
 from superstar.decoding import user_path
 from superstar.errors import InputError
@@ -46,7 +46,7 @@ class FolderBenchmark:
     class_names: Sequence[str]
 
 
-class PublishedFoldersDataset(RawDataset):
+class PublishedFoldersDataset(RawFolder):
     """ImageNet-C, or parts of it, as downloaded (read only).
 
     Args:
@@ -63,10 +63,8 @@ class PublishedFoldersDataset(RawDataset):
         classes: str | None = None,
         metadata: dict[str, Any] | None = None,
     ):
-        self._folder = None if folder is None else user_path(folder)
         self._classes = None if classes is None else user_path(classes)
-        self.metadata = metadata
-        super().__init__()
+        super().__init__(folder=folder, metadata=metadata)
 
     def load(self) -> ImageFolders | None:
         """Look what shifts there are; sets are listed and opened when they are asked for."""
@@ -116,9 +114,6 @@ class PublishedFoldersDataset(RawDataset):
         except (InputError, OSError):
             return "missing"
         return digest.hexdigest()[:32]
-
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": None if self._folder is None else str(self._folder)}
 
 
 class ShiftedFolders:
