@@ -38,7 +38,7 @@ def set_value(values, path, value):
     return changed
 
 
-@pytest.mark.parametrize("environment", ["local", "test", "full", "cifar100"])
+@pytest.mark.parametrize("environment", ["local", "test", "full", "cifar100", "imagenet"])
 def test_every_environment_is_valid(environment):
     assert Parameters.check(load(environment)).seed == 0
 

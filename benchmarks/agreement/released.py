@@ -9,6 +9,7 @@ import pandas as pd
 from superstar.corruptions import SHIFTS, SURROGATES
 from superstar.errors import InputError
 from superstar.measures import FEATURES
+from superstar.reference_tables import shift_name
 
 STATES_FILE = "released_surrogate_states.csv"
 DISTANCES_FILE = "released_operability_fits.csv"
@@ -17,7 +18,6 @@ STATE_SEVERITY = 5
 WITH_SHIFTS = ("imagenet",)
 """Data sets of which the release has distances under the benchmark's shifts."""
 
-_OUR_NAMES = {"gamma_change": "gamma_increase", "sigmoid": "sigmoid_decrease"}
 _MEANS = {f"{name}_mean": name for name in FEATURES}
 _DEVIATIONS = {f"{name}_sd": name for name in FEATURES}
 
@@ -92,7 +92,7 @@ def _read(
     missing = [name for name in (*keys, *columns) if name not in table]
     if missing:
         raise InputError(f"{path} lacks the columns {', '.join(missing)}")
-    rows = table.assign(shift=table["shift"].replace(_OUR_NAMES)).set_index(keys)[columns]
+    rows = table.assign(shift=table["shift"].map(shift_name)).set_index(keys)[columns]
     wanted = pd.MultiIndex.from_tuples(
         [
             (benchmark, name, severity)

@@ -11,6 +11,8 @@ CLASSIFIERS = {"none": "standard"}
 SHIFTS = {
     "elastic": "elastic_transform",
     "jpeg": "jpeg_compression",
+    "gamma_change": "gamma_increase",
+    "sigmoid": "sigmoid_decrease",
     "gamma_type_a": "gamma_increase",
     "gamma_type_b": "gamma_decrease",
     "sigmoid_type_a": "sigmoid_increase",
@@ -23,7 +25,7 @@ SHIFTS = {
     "c": "contrast",
     "s": "saturate",
 }
-"""Names in the paper's tables, of classifiers and of shifts, and what we call them."""
+"""What we call the classifiers and shifts of the paper's tables and its release."""
 
 GROUPS = ("surrogate", "benchmark")
 PERCENT = "a number from 0 to 100"

@@ -54,6 +54,15 @@ def test_training_depends_on_the_seed_alone(trained):
     assert not torch.equal(other.layers[0].weight, again.layers[0].weight)
 
 
+def test_what_jpeg_makes_of_noise_is_learned_from_jpeg(trained):
+    noise_alone, _ = trained
+    jpeg = {"jpeg_quality": 60}
+    for_jpeg, _ = train_denoiser(smooth(), **TINY, **jpeg)
+    unseen = smooth(seed=1).batch()
+    gains = [psnr_gains(model, unseen, [50], **jpeg)[50] for model in (noise_alone, for_jpeg)]
+    assert gains[1] > gains[0] + 0.5
+
+
 def test_largest_sigma_must_be_positive():
     with pytest.raises(InputError, match="largest_sigma"):
         train_denoiser(smooth(), **TINY, largest_sigma=0)

@@ -54,7 +54,7 @@ def published(path) -> DnCNN:
 
 
 def test_training_gives_a_loss_an_epoch(images):
-    denoiser, curve = nodes.train(images, GIVEN, EXECUTION, 0)
+    denoiser, curve = nodes.train(images, GIVEN, None, EXECUTION, 0)
     assert denoiser.shape["depth"] == 3
     assert curve["epoch"].tolist() == [1, 2]
     assert (curve["loss"] > 0).all()
@@ -63,13 +63,13 @@ def test_training_gives_a_loss_an_epoch(images):
 def test_a_published_denoiser_is_taken_instead(images, tmp_path):
     network = published(tmp_path / "dncnn_gray_blind.pth")
     given = GIVEN | {"published": str(tmp_path / "dncnn_gray_blind.pth")}
-    denoiser, curve = nodes.train(images, given, EXECUTION, 0)
+    denoiser, curve = nodes.train(images, given, None, EXECUTION, 0)
     shape = {"depth": 4, "width": 5, "unshuffle": 1, "channels": 1, "enlarge": 2}
     assert denoiser.shape == shape
     assert torch.equal(denoiser.layers[0].weight, network.layers[0].weight)
     assert curve.empty
     assert curve.dtypes.astype(str).to_dict() == {"epoch": "int64", "loss": "float64"}
-    assert np.isfinite(nodes.assess(denoiser, images, given, 0)["psnr_gain_db.sigma_25"])
+    assert np.isfinite(nodes.assess(denoiser, images, given, None, 0)["psnr_gain_db.sigma_25"])
 
 
 def test_a_published_denoiser_must_be_there_and_be_one(images, tmp_path):
@@ -79,4 +79,4 @@ def test_a_published_denoiser_must_be_there_and_be_one(images, tmp_path):
         DenoiserTraining.model_validate(given)
     torch.save({"fc.weight": torch.ones(3, 2)}, path)
     with pytest.raises(InputError, match="holds no DnCNN"):
-        nodes.train(images, given, EXECUTION, 0)
+        nodes.train(images, given, None, EXECUTION, 0)

@@ -76,7 +76,7 @@ def test_the_table_says_whether_the_rule_is_met(top, within, caplog):
 def measured():
     windows = [load_photo("astronaut")[y : y + 64, 64:128] for y in range(0, 400, 40)]
     design = ImageSet(np.stack(windows), np.zeros(len(windows), np.int64))
-    return design, measure_grids(design, PARAMETERS, "imagenet", 0)
+    return design, measure_grids(design, PARAMETERS, "imagenet", None, 0)
 
 
 def test_the_grids_hold_the_state_at_every_strength(measured):
@@ -101,7 +101,7 @@ def test_families_change_their_entry_in_their_direction_or_it_counts_as_negative
 def test_presets_are_the_papers_values_whatever_they_do(measured, caplog):
     design, _ = measured
     preset = PARAMETERS | {"severities": "preset"}
-    grids = measure_grids(design, preset, "imagenet", 0)
+    grids = measure_grids(design, preset, "imagenet", None, 0)
     strengths, table = choose_severities(grids, preset)
     assert strengths == {name: list(preset_strengths(name)) for name in GRIDS}
     assert len(table) == 30

@@ -10,6 +10,7 @@ from torch.nn import functional
 from superstar.actions.dncnn import DnCNN, denoise
 from superstar.errors import InputError
 from superstar.images import ImageSet, check_images, stream
+from superstar.jpeg import through_jpeg
 from superstar.training import fit, global_seed, random_windows
 
 SMALLEST_ERROR = 1 / (12 * 255**2)
@@ -28,6 +29,7 @@ def train_denoiser(
     enlarge: int = 1,
     crop: int = 32,
     largest_sigma: float = 55.0,
+    jpeg_quality: int | None = None,
     epochs: int = 24,
     batch_size: int = 32,
     learning_rate: float = 4e-3,
@@ -38,8 +40,9 @@ def train_denoiser(
     """Train a blind Gaussian denoiser (Zhang et al., IEEE TIP 2017, section III).
 
     Every crop gets noise of its own strength, uniform in [0, largest_sigma], and is clipped to
-    [0, 1] as the images of a camera are. The loss is the mean squared error of the predicted
-    noise.
+    [0, 1] as the images of a camera are. Where what it is to restore comes as JPEG, so do the
+    crops: a network that was trained on noise alone leaves what JPEG makes of it. The loss is the
+    mean squared error of the predicted noise.
 
     Args:
         images: clean training images.
@@ -49,6 +52,7 @@ def train_denoiser(
         enlarge: of the network.
         crop: side in pixels of the windows that are cut from the images.
         largest_sigma: strongest noise, in units of 1/255.
+        jpeg_quality: of the JPEG that noisy crops go through, from 1 to 100; None for none.
         epochs: passes over the images, one crop of each.
         batch_size: crops a step.
         learning_rate: highest rate of the one-cycle schedule.
@@ -72,7 +76,7 @@ def train_denoiser(
         clean = random_windows(pixels, indices, generator, size=(crop, crop))
         sigma = torch.rand(len(clean), 1, 1, 1, generator=generator) * (largest_sigma / 255)
         noise = torch.randn(clean.shape, generator=generator)
-        return (clean + sigma * noise).clamp_(0, 1), clean
+        return _stored((clean + sigma * noise).clamp_(0, 1), jpeg_quality), clean
 
     def loss(network: nn.Module, noisy: Tensor, clean: Tensor) -> Tensor:
         return functional.mse_loss(network(noisy).float(), clean)
@@ -100,6 +104,7 @@ def psnr_gains(
     sigmas: Sequence[float] = (15, 25, 50),
     seed: int = 0,
     device: str | torch.device = "cpu",
+    jpeg_quality: int | None = None,
 ) -> dict[float, float]:
     """What the denoiser gains in PSNR over the noisy image, clipped to [0, 1].
 
@@ -109,6 +114,7 @@ def psnr_gains(
         sigmas: strengths of Gaussian noise, in units of 1/255.
         seed: of the noise.
         device: where to compute.
+        jpeg_quality: of the JPEG that noisy images go through, from 1 to 100; None for none.
 
     Returns:
         For each sigma the mean gain over the images, in dB.
@@ -123,10 +129,14 @@ def psnr_gains(
             raise InputError(f"sigmas must be positive, but one is {sigma}")
         noise = stream(seed, "psnr_gains").standard_normal(images.shape, dtype=np.float32)
         noisy = images + torch.from_numpy(noise).to(images.device) * (sigma / 255)
-        noisy.clamp_(0, 1)
+        noisy = _stored(noisy.clamp_(0, 1), jpeg_quality)
         restored = denoise(model, noisy, device=device)
         gains[sigma] = (_psnr(restored, images) - _psnr(noisy, images)).mean().item()
     return gains
+
+
+def _stored(images: Tensor, jpeg_quality: int | None) -> Tensor:
+    return images if jpeg_quality is None else through_jpeg(images, jpeg_quality)
 
 
 def _psnr(images: Tensor, clean: Tensor) -> Tensor:

@@ -41,6 +41,7 @@ from superstar.datasets.models import (
     TreeDataset,
 )
 from superstar.datasets.raw import RawDataset, ReferenceTableDataset
+from superstar.datasets.released_labels import ReleasedLabelsDataset
 from superstar.datasets.shifted_folders import (
     FolderBenchmark,
     PublishedFoldersDataset,
@@ -97,6 +98,7 @@ __all__ = [
     "PublishedSetsDataset",
     "RawDataset",
     "ReferenceTableDataset",
+    "ReleasedLabelsDataset",
     "ShiftedFolders",
     "ShiftedFoldersDataset",
     "ShiftedSets",

@@ -38,6 +38,7 @@ class Parameters(Section):
     benchmark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
     seed: Seed
     scale: Scale
+    jpeg_quality: Annotated[int, Field(ge=1, le=100)] | None
     execution: Execution
     distance: Distance
     data_preparation: DataPreparation

@@ -10,6 +10,7 @@ from superstar import __version__
 from superstar.corruptions import corrupt, frost_of
 from superstar.datasets import ImageFiles
 from superstar.images import ImageSet, from_uint8, to_uint8
+from superstar.jpeg import through_jpeg
 
 
 def shift_set(
@@ -20,9 +21,15 @@ def shift_set(
     seed: int,
     strength: float | None = None,
     first_index: int = 0,
+    jpeg_quality: int | None = None,
 ) -> ImageSet:
-    """A set under a shift, rounded to 8 bits. Arguments are those of `corrupt`."""
+    """A set under a shift, rounded to 8 bits, or as JPEG of a quality leaves it.
+
+    Other arguments are those of `corrupt`.
+    """
     shifted = corrupt(clean.batch(), name, severity, scale, seed, first_index, strength)
+    if jpeg_quality is not None:
+        shifted = through_jpeg(shifted, jpeg_quality)
     return ImageSet(to_uint8(shifted), clean.labels)
 
 

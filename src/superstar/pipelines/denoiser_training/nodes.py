@@ -12,7 +12,11 @@ from superstar.parameters import DenoiserTraining, Execution
 
 
 def train(
-    images: ImageSet, parameters: dict[str, Any], execution: dict[str, Any], seed: int
+    images: ImageSet,
+    parameters: dict[str, Any],
+    jpeg_quality: int | None,
+    execution: dict[str, Any],
+    seed: int,
 ) -> tuple[DnCNN, pd.DataFrame]:
     """The denoiser, and its loss by epoch; a published one has no losses."""
     given, run = DenoiserTraining.model_validate(parameters), Execution.model_validate(execution)
@@ -23,6 +27,7 @@ def train(
         denoiser, losses = train_denoiser(
             images,
             **given.model_dump(exclude={"assessed_sigmas", "assessed_images", "published"}),
+            jpeg_quality=jpeg_quality,
             seed=seed,
             threads=run.threads,
             device=run.device,
@@ -32,10 +37,16 @@ def train(
 
 
 def assess(
-    denoiser: DnCNN, validation: ImageSet, parameters: dict[str, Any], seed: int
+    denoiser: DnCNN,
+    validation: ImageSet,
+    parameters: dict[str, Any],
+    jpeg_quality: int | None,
+    seed: int,
 ) -> dict[str, float]:
     """Gain in PSNR (dB) on clean validation images with added noise, for each sigma (of 255)."""
     given = DenoiserTraining.model_validate(parameters)
     images = validation.take(slice(0, given.assessed_images)).batch()
-    gains = psnr_gains(denoiser, images, sigmas=given.assessed_sigmas, seed=seed)
+    gains = psnr_gains(
+        denoiser, images, sigmas=given.assessed_sigmas, seed=seed, jpeg_quality=jpeg_quality
+    )
     return {f"psnr_gain_db.sigma_{sigma:g}": gain for sigma, gain in gains.items()}

@@ -11,13 +11,25 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 nodes.train,
-                ["clean_train", "params:denoiser_training", "params:execution", "params:seed"],
+                [
+                    "clean_train",
+                    "params:denoiser_training",
+                    "params:jpeg_quality",
+                    "params:execution",
+                    "params:seed",
+                ],
                 ["denoiser", "denoiser_curve"],
                 name="train_denoiser",
             ),
             node(
                 nodes.assess,
-                ["denoiser", "clean_validation", "params:denoiser_training", "params:seed"],
+                [
+                    "denoiser",
+                    "clean_validation",
+                    "params:denoiser_training",
+                    "params:jpeg_quality",
+                    "params:seed",
+                ],
                 "denoiser_metrics",
                 name="assess_denoiser",
             ),

@@ -15,6 +15,7 @@ from superstar.control.operability import (
     fit_tree,
     percent_inoperable,
     regression_labels,
+    released_of,
     shared_reference,
 )
 from superstar.images import ImageSet
@@ -37,12 +38,13 @@ def measure_surrogates(
     measure: dict[str, Any],
     shared_images: float,
     classifier: nn.Module,
+    released: pd.DataFrame,
     execution: dict[str, Any],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Accuracy and distance of each surrogate set, and the state of each of its images.
 
     A share of the points that distances are measured to are those of the surrogates' own clean
-    images.
+    images. Accuracies and distances that others released take the place of measured ones.
     """
     run, project = Execution.model_validate(execution), Projection.from_dict(projection)
     distance = Distance.from_dict(measure)
@@ -54,20 +56,22 @@ def measure_surrogates(
         for severity in range(1, len(levels) + 1):
             shifted = surrogates[f"{surrogate}/{severity}"]()
             images = shifted.batch()
-            fits.append(
-                {
-                    "surrogate": surrogate,
-                    "severity": severity,
-                    "accuracy": accuracy(
-                        classifier, images, shifted.labels, run.batch_size, run.device
-                    ),
-                    "distance": distance(reference, project(images)),
-                }
-            )
+            if released.empty:
+                fits.append(
+                    {
+                        "surrogate": surrogate,
+                        "severity": severity,
+                        "accuracy": accuracy(
+                            classifier, images, shifted.labels, run.batch_size, run.device
+                        ),
+                        "distance": distance(reference, project(images)),
+                    }
+                )
             table = pd.DataFrame(state_features(images).numpy(), columns=COLUMNS)
             table.insert(0, "image", range(len(images)))
             states.append(table.assign(surrogate=surrogate, severity=severity))
-    return pd.DataFrame(fits), pd.concat(states, ignore_index=True)
+    taken = pd.DataFrame(fits) if released.empty else released_of(released, list(strengths))
+    return taken, pd.concat(states, ignore_index=True)
 
 
 def fit_operability(

@@ -34,6 +34,7 @@ logger = logging.getLogger(__name__)
 
 TOLD = (
     "seed",
+    "jpeg_quality",
     "execution",
     "distance",
     "data_preparation",
@@ -177,6 +178,7 @@ def write_report(
     severities: pd.DataFrame,
     beside: pd.DataFrame,
     abstained: pd.DataFrame,
+    released_labels: pd.DataFrame,
     accuracies: pd.DataFrame,
     inoperable: pd.DataFrame,
     evaluation_metrics: dict[str, float],
@@ -233,7 +235,7 @@ def write_report(
             clean,
         ),
         origin.stages_table(stage_times),
-        origin.sources(list(transfer["policy"].unique()), accuracies, inoperable),
+        origin.sources(list(transfer["policy"].unique()), released_labels, accuracies, inoperable),
         origin.configuration(told),
     )
 

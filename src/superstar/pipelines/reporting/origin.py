@@ -65,17 +65,22 @@ def _span(numbers: Collection[int]) -> str:
 
 
 def sources(
-    policies: Sequence[str], accuracies: pd.DataFrame, inoperable: pd.DataFrame
+    policies: Sequence[str],
+    labels: pd.DataFrame,
+    accuracies: pd.DataFrame,
+    inoperable: pd.DataFrame,
 ) -> list[str]:
     """What came from elsewhere, a sentence each.
 
     Args:
         policies: names of policies from elsewhere.
+        labels: of `released_labels.read_labels`; empty where labels were measured.
         accuracies: of `reference_tables.read_accuracies`; empty where there is no reference.
         inoperable: of `reference_tables.read_inoperable`, likewise.
     """
     told = {
         "Policies from elsewhere": policies,
+        "Accuracies and distances behind the operability labels, as released": _files(labels),
         "Reference": _files(accuracies),
         "Reference of % inoperable": _files(inoperable),
     }

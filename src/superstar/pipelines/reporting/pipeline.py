@@ -107,6 +107,7 @@ def create_pipeline() -> Pipeline:
                     "severities": "severity_table",
                     "beside": "reference_comparison",
                     "abstained": "inoperable_comparison",
+                    "released_labels": "released_labels",
                     "accuracies": "reference_table",
                     "inoperable": "reference_inoperable",
                     "evaluation_metrics": "evaluation_metrics",

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from superstar.corruptions import STRENGTH_LABELS, SURROGATES, corrupt, preset_strengths
 from superstar.images import ImageSet
+from superstar.jpeg import through_jpeg
 from superstar.measures import FEATURES, state_features
 from superstar.parameters import SeverityCalibration
 
@@ -30,7 +31,11 @@ logger = logging.getLogger(__name__)
 
 
 def measure_grids(
-    design: ImageSet, parameters: dict[str, Any], scale: str, seed: int
+    design: ImageSet,
+    parameters: dict[str, Any],
+    scale: str,
+    jpeg_quality: int | None,
+    seed: int,
 ) -> pd.DataFrame:
     """The state at every strength of every grid, and the relative change of the family's entry.
 
@@ -47,7 +52,8 @@ def measure_grids(
             strengths = list(preset_strengths(name, scale))
         index, direction = STATE_INDEX[name]
         for strength in strengths:
-            shifted = _state(corrupt(images, name, 5, scale, seed=seed, strength=strength))
+            made = corrupt(images, name, 5, scale, seed=seed, strength=strength)
+            shifted = _state(made if jpeg_quality is None else through_jpeg(made, jpeg_quality))
             rows.append(
                 {
                     "surrogate": name,

@@ -11,7 +11,13 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 nodes.measure_grids,
-                ["validation_design", "params:severity_calibration", "params:scale", "params:seed"],
+                [
+                    "validation_design",
+                    "params:severity_calibration",
+                    "params:scale",
+                    "params:jpeg_quality",
+                    "params:seed",
+                ],
                 "severity_grids",
                 name="measure_grids",
             ),

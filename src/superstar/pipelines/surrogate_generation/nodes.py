@@ -13,11 +13,16 @@ Parts = dict[str, Callable[[], ImageSet]]
 
 
 def generate_surrogates(
-    design: ImageSet, strengths: dict[str, list[float]], scale: str, seed: int
+    design: ImageSet,
+    strengths: dict[str, list[float]],
+    scale: str,
+    jpeg_quality: int | None,
+    seed: int,
 ) -> Parts:
     """Six surrogates at five severities of the design images: `<surrogate>/<severity>`."""
+    shift = partial(shift_set, jpeg_quality=jpeg_quality)
     return {
-        f"{name}/{severity}": partial(shift_set, design, name, severity, scale, seed, strength)
+        f"{name}/{severity}": partial(shift, design, name, severity, scale, seed, strength)
         for name, levels in strengths.items()
         for severity, strength in enumerate(levels, start=1)
     }
@@ -28,6 +33,7 @@ def generate_policy_batches(
     strengths: dict[str, list[float]],
     parameters: dict[str, Any],
     scale: str,
+    jpeg_quality: int | None,
     seed: int,
 ) -> Parts:
     """The policy's surrogates of disjoint training images: `<split>/<surrogate>`.
@@ -55,7 +61,7 @@ def generate_policy_batches(
             images = train.take(slice(start, start + count))
             strength = strengths[name][given.severity - 1]
             parts[f"{split}/{name}"] = partial(
-                shift_set, images, name, given.severity, scale, seed, strength, start
+                shift_set, images, name, given.severity, scale, seed, strength, start, jpeg_quality
             )
             start += count
     return parts

@@ -11,7 +11,13 @@ def create_pipeline() -> Pipeline:
         [
             node(
                 nodes.generate_surrogates,
-                ["validation_design", "surrogate_strengths", "params:scale", "params:seed"],
+                [
+                    "validation_design",
+                    "surrogate_strengths",
+                    "params:scale",
+                    "params:jpeg_quality",
+                    "params:seed",
+                ],
                 "surrogates",
                 name="generate_surrogates",
             ),
@@ -22,6 +28,7 @@ def create_pipeline() -> Pipeline:
                     "surrogate_strengths",
                     "params:surrogate_generation",
                     "params:scale",
+                    "params:jpeg_quality",
                     "params:seed",
                 ],
                 "policy_surrogates",

@@ -1,0 +1,34 @@
+"""What JPEG leaves of images."""
+
+import cv2
+import numpy as np
+from torch import Tensor
+
+from superstar.errors import InputError
+from superstar.images import from_uint8, to_uint8
+
+
+def through_jpeg(images: Tensor, quality: int) -> Tensor:
+    """Write and read images as JPEG with 4:2:0 chroma, as Pillow does by default.
+
+    Noise is no longer independent from pixel to pixel then: its chroma is that of blocks of two by
+    two pixels.
+
+    Args:
+        images: float32 (N, 3, H, W) in [0, 1].
+        quality: from 1 to 100, as Pillow and OpenCV count it.
+
+    Returns:
+        float32 (N, 3, H, W), multiples of 1/255 in [0, 1].
+
+    Raises:
+        InputError: a quality out of its range.
+    """
+    if not 1 <= quality <= 100:
+        raise InputError(f"the quality of JPEG must be from 1 to 100, not {quality}")
+    pictures = to_uint8(images)
+    for picture in pictures:
+        # OpenCV has blue first.
+        _, file = cv2.imencode(".jpg", picture[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])
+        picture[...] = np.asarray(cv2.imdecode(file, cv2.IMREAD_COLOR))[:, :, ::-1]
+    return from_uint8(pictures)
