@@ -47,13 +47,14 @@ def own(results):
 def test_sets_of_shifts_are_averaged_apart():
     accuracies = {"none": (0.9, 0.9)}
     accuracies |= dict.fromkeys(SHIFTS, (0.5, 0.5))
-    accuracies |= {"saturate": (0.5, 1.0), "fog": (0.5, 0.25)}
+    accuracies |= {"saturate": (0.5, 1.0), "fog": (0.5, 0.25), "shot_noise": (0.5, 0.6)}
     accuracies |= dict.fromkeys(COMPOSITES, (0.2, 0.3))
     table = means.mean_table(*own(results_of(accuracies)), *SETTINGS).set_index("group")
     assert table["shifts"].to_dict() == {name: len(SHIFT_SETS[name]) for name in table.index}
     assert table.loc["imagenet_cp", ["shifted", "recovered"]].tolist() == pytest.approx([20, 30])
-    assert table.loc["imagenet_c", "delta"] == pytest.approx((50 - 25) / 19)
-    assert table.loc["imagenet_c_standard", "delta"] == pytest.approx(-25 / 15)
+    assert table.loc["imagenet_c", "delta"] == pytest.approx((50 - 25 + 10) / 19)
+    assert table.loc["imagenet_c_standard", "delta"] == pytest.approx((-25 + 10) / 15)
+    assert table.loc["noises", "delta"] == pytest.approx(10 / 4)
     assert (table["delta_low"] < table["delta"]).all()
     assert (table["delta"] < table["delta_high"]).all()
 
@@ -61,7 +62,7 @@ def test_sets_of_shifts_are_averaged_apart():
 def test_sets_that_were_not_evaluated_in_full_have_no_mean():
     accuracies = dict.fromkeys([*STANDARD_SHIFTS, *COMPOSITES[:-1]], (0.5, 0.5))
     table = means.mean_table(*own(results_of(accuracies)), *SETTINGS)
-    assert table["group"].tolist() == ["imagenet_c_standard"]
+    assert table["group"].tolist() == ["imagenet_c_standard"]  # of the noises speckle is missing
     few = results_of({"none": (0.9, 0.9), "fog": (0.5, 0.6)})
     assert means.mean_table(*own(few), *SETTINGS).columns.tolist() == means.COLUMNS
     assert means.mean_table(*own(few), *SETTINGS).empty

@@ -85,18 +85,20 @@ STANDARD_SHIFTS = (
 EXTRA_SHIFTS = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 SHIFTS = STANDARD_SHIFTS + EXTRA_SHIFTS
 # DC4L, table of composite ImageNet-C shifts.
+NOISES = ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise")
 COMPOSITES = tuple(
-    f"{first}+{second}"
-    for first in ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise")
-    for second in ("brightness", "contrast", "saturate")
+    f"{first}+{second}" for first in NOISES for second in ("brightness", "contrast", "saturate")
 )
 
 SHIFT_SETS: Mapping[str, tuple[str, ...]] = {
     "imagenet_c": SHIFTS,
     "imagenet_c_standard": STANDARD_SHIFTS,
     "imagenet_cp": COMPOSITES,
+    "noises": NOISES,
 }
-"""The benchmarks' shifts under one name: all 19, the 15 that are averaged, the 12 composites."""
+"""Several shifts under one name: the benchmark's 19, its 15 that are averaged, the 12 composites,
+the four noises.
+"""
 
 
 def spell_out(shifts: str | Iterable[str]) -> list[str]:
