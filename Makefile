@@ -38,7 +38,7 @@ lint: $(READY) ## style, types and the direction of dependencies
 results: ## show a run's results in the docs (BENCHMARK=photos)
 	mkdir -p docs/results docs/figures
 	@cd data/08_reporting/$(BENCHMARK) && docs="$(CURDIR)/docs" && \
-		cp report.md "$$docs/results/$(BENCHMARK).md" && \
+		sed 's#(../../../docs/#(../#' report.md > "$$docs/results/$(BENCHMARK).md" && \
 		cp main_table.csv "$$docs/results/$(BENCHMARK).csv" && \
 		for name in $(if $(filter photos,$(BENCHMARK)),example) actions inaction; do \
 			cp figures/$$name.png "$$docs/figures/$(BENCHMARK)_$$name.png" || exit; done && \

@@ -52,6 +52,24 @@ def test_a_damaged_file_counts_as_none_with_a_warning(
     assert "policy.safetensors is damaged and will be replaced" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("written", "changed"),
+    [(b"18446744073709551616", b"28446744073709551616"), (b'"step"', b'"pets"'), (None, None)],
+)
+def test_no_changed_byte_goes_unnoticed(checkpoint: Checkpoint, caplog, written, changed):
+    tensors = {"weight": torch.full((3,), 0.5), "step": torch.tensor(7.0)}
+    checkpoint.save(SETTINGS, TrainingState(tensors, {"rng": 2**64}))
+    content = bytearray(checkpoint.path.read_bytes())
+    if written is None:
+        content[-1] ^= 1  # the last number of a tensor
+    else:
+        assert written in content
+        content = content.replace(written, changed)
+    checkpoint.path.write_bytes(content)
+    assert checkpoint.load(SETTINGS) is None
+    assert "policy.safetensors is damaged and will be replaced" in caplog.text
+
+
 def test_an_interrupted_save_leaves_the_former_state(
     checkpoint: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ):

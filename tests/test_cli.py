@@ -47,6 +47,16 @@ def test_a_mistake_on_the_command_line(finished_run, arguments, message):
     assert message in refused(finished_run, *arguments)
 
 
+def test_parameters_of_a_file_and_of_the_command_line_are_merged(finished_run, tmp_path):
+    file = tmp_path / "run.yml"
+    file.write_text("run: {env: test, params: {evaluation: {trials: 0, severities: [1]}}}")
+    config = ["--config", str(file)]
+    assert "evaluation.trials = 0" in refused(finished_run, *config, "--params", "seed=1")
+    # One name of a section leaves its others as the file has them.
+    nearer = ["--params", "evaluation.trials=1,evaluation.batch_size=3"]
+    assert "evaluation.batch_size (3)" in refused(finished_run, *config, *nearer)
+
+
 def test_a_benchmark_that_another_run_holds(project_copy):
     path = project_copy.root / "data" / ".test.lock"
     with FileLock(path):

@@ -12,7 +12,7 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 
 from superstar.errors import InputError
-from superstar.hooks import LockHook
+from superstar.hooks import LockHook, _readable
 
 
 class RefusingHook:
@@ -110,3 +110,11 @@ def test_a_killed_run_leaves_no_lock(tmp_path):
     holder.communicate()
     run.begin()
     assert run.holds()
+
+
+def test_what_the_system_refuses_of_an_input_is_told_in_a_line(tmp_path):
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    told = r"loop cannot be read \(Too many .*\): mend or remove it"
+    with pytest.raises(InputError, match=told), _readable():
+        loop.stat()

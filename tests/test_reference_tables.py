@@ -50,6 +50,11 @@ def test_several_tables_are_one(write):
     assert table["file"].tolist() == ["paper.csv"] * 3 + ["more.csv"]
 
 
+def test_a_table_is_listed_once(write):
+    with pytest.raises(InputError, match=r"paper\.csv is listed twice"):
+        read_accuracies([write(GOOD), write(GOOD)])
+
+
 def test_what_spreadsheets_leave_does_no_harm(write):
     content = b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode() + b"\r\n,,,,\r\n"
     plain = read_accuracies([write(GOOD)])

@@ -102,7 +102,7 @@ def test_the_report_tells_how_long_every_stage_took(finished_run):
     assert "classifier_training:" in page
     assert "Test set: 68 images" in page
     assert "a batch of 20 images" in page
-    assert "(../departures.md)" in page
+    assert "(../../../docs/departures.md)" in page
 
 
 def test_figures_are_pictures(finished_run):

@@ -1,5 +1,6 @@
 """How far a long computation has come, on disk, so that a killed one can go on from there."""
 
+import hashlib
 import json
 import logging
 import os
@@ -9,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
@@ -55,8 +57,9 @@ class Checkpoint:
         """
         beside = self._beside
         beside.parent.mkdir(parents=True, exist_ok=True)
-        header = self._identity(settings) | {"values": json.dumps(state.values)}
-        save_tensors(state.tensors, beside, header)
+        values = json.dumps(state.values)
+        header = {"values": values, "digest": _digest(values, state.tensors)}
+        save_tensors(state.tensors, beside, self._identity(settings) | header)
         os.replace(beside, self.path)
 
     def load(self, settings: Mapping[str, Any]) -> TrainingState | None:
@@ -78,6 +81,8 @@ class Checkpoint:
                     return None
                 # Copies, since what lies in the file is not aligned, and some sums depend on that.
                 tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
+            if _digest(header["values"], tensors) != header["digest"]:
+                raise ValueError("its contents are not those that were written")
             return TrainingState(tensors, json.loads(header["values"]))
         except (SafetensorError, OSError, KeyError, ValueError) as error:
             logger.warning("%s is damaged and will be replaced (%s)", self.path, error)
@@ -105,3 +110,13 @@ class Checkpoint:
             "made_from": self.made_from,
             "settings": json.dumps(dict(settings), sort_keys=True),
         }
+
+
+def _digest(values: str, tensors: Mapping[str, Tensor]) -> str:
+    """Of contents alone: safetensors notices a file that is cut short, but no changed byte."""
+    digest = hashlib.sha256(values.encode())
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().contiguous()
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return digest.hexdigest()[:32]

@@ -31,6 +31,7 @@ def _run(**options: Any) -> Any:
     # What ends jobs on clusters: workers end too, and the run says how to go on.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        _merge_parameters(options)
         _check_environment(options)
         _check_pipelines(options)
         return kedro_run.callback(**options)  # type: ignore[misc]
@@ -53,6 +54,19 @@ def _resume() -> str:
     """The command that goes on with this run."""
     given = [argument for argument in sys.argv[1:] if argument != ONLY_MISSING]
     return shlex.join(["kedro", *given, ONLY_MISSING])
+
+
+def _merge_parameters(options: dict[str, Any]) -> None:
+    """Those of the command line over those of a file of `--config`; Kedro drops the latter."""
+    from omegaconf import OmegaConf
+
+    context = click.get_current_context()
+    filed = (context.default_map or {}).get("params")
+    if filed and context.get_parameter_source("params") is ParameterSource.COMMANDLINE:
+        if not isinstance(filed, dict):
+            raise InputError("params in the file of --config must be a mapping, name: value")
+        merged = OmegaConf.merge(OmegaConf.create(filed), OmegaConf.create(options["params"]))
+        options["params"] = OmegaConf.to_container(merged)
 
 
 def _check_environment(options: dict[str, Any]) -> None:

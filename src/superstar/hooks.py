@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from kedro.pipeline.node import Node
 
 from superstar.checkpoint import Checkpoint
 from superstar.datasets.downloads import ClassFoldersDataset
-from superstar.datasets.raw import RawDataset
+from superstar.datasets.raw import RawDataset, unreadable
 from superstar.datasets.stage_times import StageTimesDataset
 from superstar.datasets.whole import PiecesDataset, Whole
 from superstar.errors import InputError
@@ -118,7 +119,8 @@ class InputHook:
         for name in sorted(pipeline.inputs()):
             dataset = None if is_parameter(name) else catalog.get(name)
             if isinstance(dataset, RawDataset):
-                dataset.check()
+                with _readable():
+                    dataset.check()
             if isinstance(dataset, Whole) and (problem := dataset.problem(thorough=True)):
                 environment = f" --env {run_params['env']}" if run_params.get("env") else ""
                 raise InputError(
@@ -212,7 +214,8 @@ class ProvenanceHook:
         """What those raw inputs hold that can tell."""
         datasets = {n: self._catalog.get(n) for n in sorted(names) if not is_parameter(n)}
         kinds = (ClassFoldersDataset, RawDataset)
-        return {n: d.identity() for n, d in datasets.items() if isinstance(d, kinds)}
+        with _readable():
+            return {n: d.identity() for n, d in datasets.items() if isinstance(d, kinds)}
 
     def _stamps(self, names: Iterable[str], thorough: bool = False) -> dict[str, Stamp]:
         return {
@@ -338,6 +341,15 @@ def _used_bytes() -> int:
         # Proportional set size, where the system tells it.
         total += getattr(memory, "pss", memory.uss)
     return total
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """What the operating system refuses of an input is the user's to mend."""
+    try:
+        yield
+    except OSError as error:
+        raise unreadable(error) from error
 
 
 def _stage(node: Node) -> str:

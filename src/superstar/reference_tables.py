@@ -85,6 +85,8 @@ def _plain(name: str) -> str:
 
 
 def _read(files: Sequence[Path], keys: list[str], numbers: list[str]) -> pd.DataFrame:
+    if twice := [str(file) for place, file in enumerate(files) if file in files[:place]]:
+        raise InputError(f"the reference table {twice[0]} is listed twice: leave one out")
     table = pd.concat([_read_one(file, keys, numbers) for file in files], ignore_index=True)
     repeats = table[table.duplicated(keys)]
     if len(repeats):

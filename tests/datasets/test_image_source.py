@@ -63,6 +63,13 @@ def test_what_is_missing_is_told(tmp_path, classes):
         LabelledFilesDataset(folder=str(tmp_path / "odd"), classes=classes).check()
 
 
+def test_a_pipe_among_the_images_is_refused_rather_than_read(tmp_path):
+    write(tmp_path / "set", ["n1", "n2"])
+    os.mkfifo(tmp_path / "set" / "n1" / "pipe.png")
+    with pytest.raises(InputError, match=r"pipe\.png is no file: remove it"):
+        LabelledFilesDataset(folder=str(tmp_path / "set")).identity()
+
+
 def test_changes_of_images_and_of_the_list_are_noticed(tmp_path, classes):
     write(tmp_path / "set", ["n1", "n2"])
     dataset = LabelledFilesDataset(folder=str(tmp_path / "set"), classes=classes)

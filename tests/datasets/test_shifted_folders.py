@@ -1,5 +1,6 @@
 """Benchmarks in folders: sets that are made, beside published ones."""
 
+import shutil
 from functools import partial
 
 import numpy as np
@@ -68,6 +69,29 @@ def test_a_published_set_without_a_test_image_is_refused(saved, download):
     (download / "weather" / "fog" / "3" / "n1" / "other.jpg").write_bytes(b"")
     with pytest.raises(InputError, match=r"fog/3 lacks the clean test image n1/a:"):
         saved.load().load("fog", 3)
+
+
+def test_an_image_that_is_there_twice_is_refused(saved, download):
+    place = download / "weather" / "fog" / "3" / "n1"
+    (place / "a.png").write_bytes((place / "a.jpg").read_bytes())
+    with pytest.raises(InputError, match=r"fog/3 has both n1/a\.jpg and n1/a\.png: remove one"):
+        saved.load().load("fog", 3)
+
+
+@pytest.mark.parametrize("name", ["03", "٣", "3 "])
+def test_severities_are_folders_named_1_to_5(download, classes, name):
+    (download / "weather" / "fog" / "3").rename(download / "weather" / "fog" / name)
+    dataset = PublishedFoldersDataset(folder=str(download), classes=classes)
+    with pytest.raises(InputError, match="lacks severity 3"):
+        dataset.check()
+
+
+def test_a_severity_without_classes_is_refused_before_any_work(download, classes):
+    shutil.rmtree(download / "weather" / "fog" / "2")
+    (download / "weather" / "fog" / "2").mkdir()
+    dataset = PublishedFoldersDataset(folder=str(download), classes=classes)
+    with pytest.raises(InputError, match=r"2 holds no class folders.*globals\.published_sets"):
+        dataset.check()
 
 
 def test_published_folders_are_checked_before_any_work(download, classes):

@@ -33,7 +33,7 @@ def image_set(low, high, seed=0):
 def drawn():
     shifted = image_set(100, 120, seed=1)
     figure = stages_figure(
-        "fog 5", image_set(0, 256), shifted, ACTIONS, None, {"bright": Bright()}, RUN,
+        "fog 5", image_set(0, 256), shifted, ACTIONS, None, {"bright": Bright()}, RUN, "float32",
         [10.0, 11.0, 13.5], failed=1,
     )  # fmt: skip
     return shifted, np.array(figure.axes).reshape(EXAMPLE_IMAGES, -1)

@@ -130,26 +130,6 @@ def regression_labels(fits: pd.DataFrame, r_squared_threshold: float) -> pd.Data
     return pd.DataFrame(rows)
 
 
-def released_of(released: pd.DataFrame, surrogates: Sequence[str]) -> pd.DataFrame:
-    """Of accuracies and distances that others released those of some surrogates, in their order.
-
-    Args:
-        released: `surrogate`, `severity`, `accuracy`, `distance`.
-        surrogates: the surrogates.
-
-    Raises:
-        InputError: a surrogate of which none were released.
-    """
-    if lacking := [name for name in surrogates if name not in set(released["surrogate"])]:
-        raise InputError(
-            f"the released labels know no {', '.join(lacking)}, only "
-            f"{', '.join(released['surrogate'].unique())}: measure labels instead "
-            "(globals.released_labels: null)"
-        )
-    parts = [released[released["surrogate"] == name] for name in surrogates]
-    return pd.concat(parts, ignore_index=True)
-
-
 def fit_tree(
     states: ArrayLike,
     labels: ArrayLike,

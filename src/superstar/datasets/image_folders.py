@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from PIL import Image
 from torch import Tensor
 
-from superstar.datasets.image_sets import absent_shift, check_severity
-from superstar.datasets.whole import Piece, PiecesDataset, require_file
+from superstar.datasets.image_sets import SEVERITIES, absent_shift, check_severity
+from superstar.datasets.whole import Piece, PiecesDataset
 from superstar.decoding import SUFFIXES, read_batches, read_images
 from superstar.errors import InputError
 from superstar.images import from_uint8
@@ -94,8 +94,13 @@ def read_wnids(path: Path) -> tuple[str, ...]:
         InputError: no such file, no names, or a name that occurs twice.
     """
     expected = "it must hold the name of one class folder a line"
+    if not path.is_file():
+        raise InputError(
+            f"list of classes {path} does not exist: {expected}, in the order of the labels "
+            "(globals.class_list)"
+        )
     try:
-        lines = require_file(path, "list of classes").read_text(encoding="utf-8-sig").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is no text: {expected}") from error
     wnids = tuple(name for line in lines if (name := line.strip()))
@@ -238,7 +243,8 @@ class ImageFolders:
         """
         if shift == "none":
             return ()
-        return tuple(sorted(int(n) for n in _visible(self._place(shift))[0] if n.isdecimal()))
+        there = set(_visible(self._place(shift))[0])
+        return tuple(severity for severity in SEVERITIES if str(severity) in there)
 
     def load(self, shift: str, severity: int | None = None) -> ImageFiles:
         """The images of one shift at one severity, which `none` lacks; none is opened yet.

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import stat
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -54,6 +55,12 @@ class RawFolder(RawDataset):
         return {"folder": None if self._folder is None else str(self._folder)}
 
 
+def unreadable(error: OSError) -> InputError:
+    """An error for what the operating system refuses: permissions, links that go in circles, ..."""
+    place, reason = error.filename or "an input", error.strerror or error
+    return InputError(f"{place} cannot be read ({reason}): mend or remove it")
+
+
 READ_AT_MOST = 2**30
 """Bytes of files whose contents are read to tell whether they changed: about a second's work."""
 
@@ -71,6 +78,8 @@ def digest_of_files(folder: Path, names: Sequence[str]) -> str:
         told = [(folder / name).stat() for name in names]
         contents = sum(one.st_size for one in told) <= READ_AT_MOST
         for name, one in zip(names, told, strict=True):
+            if not stat.S_ISREG(one.st_mode):
+                raise InputError(f"{folder / name} is no file: remove it")
             digest.update(os.fsencode(f"{name} {one.st_size}\n"))
             if contents:
                 with (folder / name).open("rb") as file:
@@ -78,9 +87,7 @@ def digest_of_files(folder: Path, names: Sequence[str]) -> str:
             else:
                 digest.update(f"{one.st_mtime_ns}\n".encode())
     except OSError as error:
-        raise InputError(
-            f"{error.filename} cannot be read ({error.strerror}): remove it"
-        ) from error
+        raise unreadable(error) from error
     return digest.hexdigest()[:32]
 
 

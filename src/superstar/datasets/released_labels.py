@@ -4,6 +4,7 @@ from typing import Any
 
 import pandas as pd
 
+from superstar.corruptions import SURROGATES
 from superstar.datasets.raw import RawDataset, digest_of_files
 from superstar.decoding import user_path
 from superstar.errors import InputError
@@ -41,17 +42,24 @@ class ReleasedLabelsDataset(RawDataset):
         return self._read()
 
     def check(self) -> None:
-        """Refuse a file that is missing or holds no labels.
+        """Refuse a file that is missing, holds no labels, or lacks a surrogate.
 
         Raises:
-            InputError: as `superstar.released_labels.read_labels`.
+            InputError: as `superstar.released_labels.read_labels`, or which surrogates it lacks.
         """
         self._read()  # Kedro would wrap what `load` raises.
 
     def _read(self) -> pd.DataFrame:
-        return (
-            pd.DataFrame(columns=COLUMNS) if self._filepath is None else read_labels(self._filepath)
-        )
+        if self._filepath is None:
+            return pd.DataFrame(columns=COLUMNS)
+        labels = read_labels(self._filepath)
+        there = set(labels["surrogate"])
+        if lacking := [name for name in SURROGATES if name not in there]:
+            raise InputError(
+                f"{self._filepath} has no labels of {', '.join(lacking)}: give the authors' labels "
+                "of surrogates (labels_cs.pkl), or globals.released_labels: null to measure them"
+            )
+        return labels
 
     def identity(self) -> str:
         """A digest of the file's name, which the report tells, and contents."""

@@ -17,6 +17,7 @@ from superstar.datasets.image_folders import (
     ImageFiles,
     ImageFolders,
     ImageFoldersDataset,
+    list_classes,
     read_wnids,
 )
 from superstar.datasets.image_sets import SEVERITIES
@@ -81,7 +82,7 @@ class PublishedFoldersDataset(RawFolder):
         return ImageFolders(self._folder, read_wnids(self._classes))
 
     def check(self) -> None:
-        """Refuse a folder without such sets, or with severities missing.
+        """Refuse a folder without such sets, or with severities missing or empty.
 
         Raises:
             InputError: what is wrong.
@@ -93,6 +94,8 @@ class PublishedFoldersDataset(RawFolder):
                 lacking = set(SEVERITIES) - set(sets.severities(shift))
                 if shift != "none" and lacking:
                     raise InputError(f"{shift} in {self._folder} lacks severity {min(lacking)}")
+                for severity in sets.severities(shift) or [None]:
+                    list_classes(sets.place(shift, severity))
         except InputError as error:
             raise InputError(
                 f"{error}; see globals.published_sets in conf/<environment>/globals.yml"
@@ -171,9 +174,15 @@ def same_images(files: ImageFiles, names: Sequence[str]) -> ImageFiles:
         names: `<class>/<file>` of each image; endings may differ.
 
     Raises:
-        InputError: an image that the set lacks.
+        InputError: an image that the set lacks, or has twice.
     """
-    places = {_stem(name): place for place, name in enumerate(files.names)}
+    places: dict[str, int] = {}
+    for place, name in enumerate(files.names):
+        first = places.setdefault(_stem(name), place)
+        if first != place:
+            raise InputError(
+                f"{files.folder} has both {files.names[first]} and {name}: remove one of them"
+            )
     try:
         chosen = [places[_stem(name)] for name in names]
     except KeyError as error:

@@ -137,11 +137,14 @@ def _dask_client(run: Execution) -> Iterator[Any]:
             yield client
         return
     settings = {
+        # Of a cluster of our own we tell ourselves; this is what its processes log.
+        "logging": dict.fromkeys(("distributed", "bokeh", "tornado"), "critical"),
         "distributed.nanny.pre-spawn-environ": _environment(run),
         # Whose worker died is tried again by us, who count how often.
         "distributed.scheduler.allowed-failures": 0,
     }
     with (
+        _silent("distributed"),
         dask.config.set(settings),
         LocalCluster(
             n_workers=run.workers,
@@ -154,6 +157,18 @@ def _dask_client(run: Execution) -> Iterator[Any]:
         Client(cluster, set_as_default=False) as client,
     ):
         yield client
+
+
+@contextmanager
+def _silent(name: str) -> Iterator[None]:
+    """Nothing of this logger and those below it; Kedro's own handlers show all that they log."""
+    logger = logging.getLogger(name)
+    before = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 def _check_workers(client: Any, address: str) -> None:

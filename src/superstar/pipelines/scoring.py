@@ -43,19 +43,17 @@ def score_sequences(
     Returns:
         By sequence and classifier, bool (N,).
     """
-    hits: dict[Actions, dict[str, list[NDArray[np.bool_]]]] = {
-        sequence: {name: [] for name in classifiers} for sequence in sequences
+    hits: Hits = {
+        sequence: {name: np.empty(len(images), dtype=np.bool_) for name in classifiers}
+        for sequence in sequences
     }
     for part in parts(len(images), batch_size):
         labels = torch.from_numpy(np.array(images.labels[part]))
         for sequence, corrected in apply_sequences(images.batch(part), sequences, denoiser):
             for name, classifier in classifiers.items():
                 said = predict(classifier, corrected, batch_size, device, precision)
-                hits[sequence][name].append((said == labels).numpy())
-    return {
-        sequence: {name: np.concatenate(found) for name, found in by_classifier.items()}
-        for sequence, by_classifier in hits.items()
-    }
+                hits[sequence][name][part] = (said == labels).numpy()
+    return hits
 
 
 def apply_sequences(

@@ -116,12 +116,13 @@ def _check_labels(published: CorruptionArrays, shift: str, test: ImageSet) -> No
 def _check_files(
     published: ImageFolders, shift: str, test: ImageFiles, names: Sequence[str]
 ) -> None:
+    one = slice(1)
+    own = test.batch(one).shape[2:]
     for severity in SEVERITIES:
         found = same_images(published.load(shift, severity), names)
-    one = slice(1)
-    theirs, own = found.batch(one).shape[2:], test.batch(one).shape[2:]
-    if theirs != own:
-        raise InputError(
-            f"{shift} in {published.folder} has images of {tuple(theirs)} pixels, the clean test "
-            f"images have {tuple(own)}"
-        )
+        theirs = found.batch(one).shape[2:]
+        if theirs != own:
+            raise InputError(
+                f"{found.folder} has images of {tuple(theirs)} pixels, the clean test images have "
+                f"{tuple(own)}"
+            )

@@ -1,5 +1,6 @@
 """DnCNN, trained on clean images or taken as it was published."""
 
+import logging
 from typing import Any
 
 import pandas as pd
@@ -9,6 +10,8 @@ from superstar.actions.denoiser_training import psnr_gains, train_denoiser
 from superstar.decoding import user_path
 from superstar.images import ImageSet
 from superstar.parameters import DenoiserTraining, Execution
+
+logger = logging.getLogger(__name__)
 
 
 def train(
@@ -49,4 +52,12 @@ def assess(
     gains = psnr_gains(
         denoiser, images, sigmas=given.assessed_sigmas, seed=seed, jpeg_quality=jpeg_quality
     )
+    for sigma, gain in gains.items():
+        if gain < 0:
+            logger.warning(
+                "the denoiser makes noise of sigma %g worse, by %.1f dB: train it longer "
+                "(denoiser_training.epochs), or on more images",
+                sigma,
+                -gain,
+            )
     return {f"psnr_gain_db.sigma_{sigma:g}": gain for sigma, gain in gains.items()}

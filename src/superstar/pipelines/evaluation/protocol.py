@@ -15,7 +15,7 @@ from superstar.control.algorithm import Step
 from superstar.control.operability import percent_inoperable
 from superstar.control.supervisor import Recovery
 from superstar.images import Images, stream
-from superstar.measures import state_features
+from superstar.measures import FEATURES, state_features
 from superstar.pipelines.evaluation.first_actions import FirstAction, first_action
 from superstar.pipelines.scoring import Hits, parts, score_sequences
 
@@ -150,9 +150,11 @@ def evaluate_cell(
         for trial, (recovery, first) in enumerate(zip(recoveries, wanted, strict=True))
         for classifier in classifiers
     ]
-    states = torch.cat(
-        [state_features(images.batch(part)) for part in parts(len(images), protocol.network_batch)]
-    )
+    # What stays of each part has its place before: small blocks that are kept between large ones
+    # that are not would leave memory in pieces, and a process that grows with the set.
+    states = torch.empty(len(images), len(FEATURES), dtype=torch.float64)
+    for part in parts(len(images), protocol.network_batch):
+        states[part] = state_features(images.batch(part))
     inoperable = {**names, "percent_inoperable": percent_inoperable(supervisor.tree, states)}
     return CellResult(
         _results(names, recoveries, hits),

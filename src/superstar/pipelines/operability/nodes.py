@@ -15,7 +15,6 @@ from superstar.control.operability import (
     fit_tree,
     percent_inoperable,
     regression_labels,
-    released_of,
     shared_reference,
 )
 from superstar.images import ImageSet
@@ -70,8 +69,16 @@ def measure_surrogates(
             table = pd.DataFrame(state_features(images).numpy(), columns=COLUMNS)
             table.insert(0, "image", range(len(images)))
             states.append(table.assign(surrogate=surrogate, severity=severity))
-    taken = pd.DataFrame(fits) if released.empty else released_of(released, list(strengths))
+    taken = pd.DataFrame(fits) if released.empty else _in_order(released, list(strengths))
     return taken, pd.concat(states, ignore_index=True)
+
+
+def _in_order(released: pd.DataFrame, surrogates: list[str]) -> pd.DataFrame:
+    places = {name: place for place, name in enumerate(surrogates)}
+    known = released[released["surrogate"].isin(places)]
+    return known.sort_values(
+        "surrogate", key=lambda names: names.map(places), kind="stable", ignore_index=True
+    )
 
 
 def fit_operability(
@@ -90,6 +97,13 @@ def fit_operability(
             "every correction",
             given.r_squared,
         )
+    for name, accuracies in fits.groupby("surrogate", sort=False)["accuracy"]:
+        if accuracies.nunique() == 1:
+            logger.warning(
+                "%s: accuracy is the same at every severity, so it counts as inoperable: more "
+                "images (data_preparation.validation) would tell",
+                name,
+            )
     strongest = states[states["severity"] == LABELLED_SEVERITY]
     fit = fit_tree(
         strongest[COLUMNS],
@@ -109,10 +123,11 @@ def fit_operability(
         "operability.auroc": auroc(
             fit.tree, held_out[COLUMNS], held_out["surrogate"].map(operable)
         ),
-        "operability.depth": float(fit.depth),
+        "operability.depth": float(fit.tree.get_depth()),
         "operability.leaves": float(fit.tree.get_n_leaves()),
         "operability.accuracy": float(fit.sweep["accuracy"].max()),
         "operability.commonest": max(share, 1 - share),
+        "operability.images": float(strongest["image"].nunique()),
         "operability.operable_surrogates": float(operable.sum()),
     }
     return fit.tree, labels, fit.sweep, inoperable, metrics

@@ -58,7 +58,8 @@ def calibrate_thresholds(
     lowest = ratios.loc[ratios["ratio"].idxmin()]
     if lowest["ratio"] < beta:
         logger.warning(
-            "policy_training.beta = %g: on clean images %s alone passes it (ratio %.3f)",
+            "policy_training.beta = %g would let clean images be changed by %s, which takes their "
+            "distance to %.3f of what it was: lower it, or choose calibrated",
             beta,
             lowest["action"],
             lowest["ratio"],

@@ -102,6 +102,7 @@ def draw_example(
     standard: nn.Module,
     robust: dict[str, nn.Module],
     parameters: dict[str, Any],
+    evaluation: dict[str, Any],
     execution: dict[str, Any],
 ) -> Figure:
     """Images clean, shifted, and after each action of the example shift's longest sequence.
@@ -123,6 +124,7 @@ def draw_example(
         denoiser.to(run.device),
         {"standard": standard, **robust},
         run,
+        Evaluation.model_validate(evaluation).precision,
     )
 
 
@@ -174,6 +176,7 @@ def draw_example_beta(
         supervisor.denoiser,
         {"standard": standard, **robust},
         run,
+        tried.precision,
         [*longest.distances, *(last.distance for _ in failed)],
         failed=len(failed),
     )

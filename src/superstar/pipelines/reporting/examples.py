@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from superstar.actions.dncnn import DnCNN
+from superstar.classifiers import Precision
 from superstar.images import Images, to_uint8
 from superstar.parameters import Execution
 from superstar.pipelines.reporting.figures import example_figure
@@ -24,6 +25,7 @@ def stages_figure(
     denoiser: DnCNN | None,
     classifiers: Mapping[str, nn.Module],
     run: Execution,
+    precision: Precision,
     distances: Sequence[float] = (),
     failed: int = 0,
 ) -> Figure:
@@ -35,7 +37,13 @@ def stages_figure(
     prefixes = [actions[:length] for length in range(len(actions) + 1)]
     hits, before = (
         score_sequences(
-            images, sequences, denoiser, classifiers, batch_size=run.batch_size, device=run.device
+            images,
+            sequences,
+            denoiser,
+            classifiers,
+            batch_size=run.batch_size,
+            device=run.device,
+            precision=precision,
         )
         for images, sequences in ((shifted, prefixes), (clean, [()]))
     )

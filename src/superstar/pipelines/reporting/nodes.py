@@ -34,10 +34,12 @@ logger = logging.getLogger(__name__)
 
 TOLD = (
     "seed",
+    "scale",
     "jpeg_quality",
     "execution",
     "distance",
     "data_preparation",
+    "severity_calibration",
     "surrogate_generation",
     "classifier_training",
     "denoiser_training",

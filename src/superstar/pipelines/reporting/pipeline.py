@@ -173,6 +173,7 @@ def create_pipeline() -> Pipeline:
                     "classifier_standard",
                     "robust_classifiers",
                     "params:reporting",
+                    "params:evaluation",
                     "params:execution",
                 ],
                 "example_figure",

@@ -20,6 +20,7 @@ NUMBERS = {
     "operability.commonest": "the same of a tree that always says the commoner label",
     "operability.depth": "operability tree, depth",
     "operability.leaves": "operability tree, leaves",
+    "operability.images": "images of each surrogate and severity behind labels and tree",
     "policy.distance_ratio.": "final / initial distance on surrogate batches held out ({})",
     "policy.distinct_steps": "steps of the environment computed in training",
     "policy.steps": "steps of the environment in training",
@@ -93,7 +94,7 @@ def compose(
         f"# Results: {benchmark}",
         f"Written by the reporting pipeline from one run. Distance: {distance}. Shifts: {shifts}. "
         "Where paper, authors' release and this controller differ: "
-        "[departures](../departures.md).",
+        "[departures](../../../docs/departures.md).",
         extent,
         "## Recovery",
         "Accuracy (%) shifted (S), recovered (R) and Δ = R − S in points, means over severities "
@@ -118,7 +119,8 @@ def compose(
         _markdown(_inoperable(operability)),
         *_abstained(abstained),
         "The tree learned from the surrogates' labels: operable where the line of distance on "
-        "accuracy (a share of images) falls and fits.",
+        "accuracy (a share of images) falls and fits. Where accuracy does not vary there is no "
+        "line, and slope and R² count as 0.",
         _markdown(labels.round(2)),
         "Distances of the shifted test sets, means over trials, and whether the shift itself would "
         "meet that definition by the accuracy of `standard` on the test images (slope, R²). For "
@@ -228,11 +230,15 @@ def _beside(table: pd.DataFrame, highlighted: Sequence[str]) -> list[str]:
         "## Beside the reference",
         "Accuracies (%) and Δ of this run and of the reference table, and the share (%) of the "
         "accuracy lost to the shift that came back, 100 Δ / (S on clean images - S). Networks and "
-        "policies are each one's own: the paper's policy was brought over from ImageNet, so its "
-        "like here is a policy of another benchmark.",
+        "policies are each one's own, so that Δ and shares compare rather than accuracies.",
     ]
     own = table[table["policy"] == OWN]
     others = table[table["policy"] != OWN]
+    if len(others):
+        parts.append(
+            "Where the reference's policy was brought over from another benchmark, as the paper's "
+            "from ImageNet to CIFAR-100, its like here is a policy from elsewhere."
+        )
     for classifier, rows in own.groupby("classifier", sort=False):
         parts.append(f"### {classifier}")
         for part in parted(rows):
