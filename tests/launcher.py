@@ -56,9 +56,17 @@ class Launcher:
         )
 
     def run(
-        self, arguments: list[str], cwd: Path, environment: dict[str, str], output: Path
+        self,
+        arguments: list[str],
+        cwd: Path,
+        environment: dict[str, str],
+        output: Path,
+        code: str | None = None,
     ) -> subprocess.CompletedProcess[str]:
-        """Run `python -m superstar` to its end; its output goes through files in `output`."""
+        """Run `python -m superstar`, or some code, to its end.
+
+        What it prints goes through files in `output`.
+        """
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         files = [str(output / name) for name in ("stdout", "stderr")]
@@ -67,6 +75,7 @@ class Launcher:
             "cwd": str(cwd),
             "environment": environment,
             "files": files,
+            "code": code,
         }
         self._server.stdin.write(json.dumps(request) + "\n")
         self._server.stdin.flush()
@@ -104,7 +113,10 @@ def _become(request: dict[str, Any]) -> None:
     # As `python -m` has it: the working directory in place of this file's.
     sys.path[0] = request["cwd"]
     signal.alarm(TIMEOUT)
-    runpy.run_module("superstar", run_name="__main__", alter_sys=True)
+    if request["code"] is None:
+        runpy.run_module("superstar", run_name="__main__", alter_sys=True)
+    else:
+        exec(request["code"], {"__name__": "__main__"})
     sys.exit(0)
 
 

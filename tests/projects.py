@@ -33,6 +33,11 @@ class Project:
                 list(arguments), cwd or self.root, self.environment, Path(output)
             )
 
+    def python(self, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run some code with arguments, in the project, to its end."""
+        with tempfile.TemporaryDirectory() as output:
+            return _launcher().run(list(arguments), self.root, self.environment, Path(output), code)
+
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """`kedro run` in environment test."""
         return self.kedro("run", "--env", "test", *arguments)

@@ -31,16 +31,13 @@ def refused(project, *arguments):
     [
         (["--env", "tset"], "unknown environment 'tset'; did you mean 'test'?"),
         (["--env", "test", "--pipeline", "evaluatoin"], "did you mean 'evaluation'?"),
-        (["--env", "test", "--pipelines", "reporting,nothing"], "unknown pipeline 'nothing'"),
         (
             ["--env", "test", "--params", "policy_training.episode=3"],
             "did you mean 'policy_training.episodes'?",
         ),
-        (["--env", "test", "--params", "seed=-1"], "parameter seed = -1"),
         (["--env", "test", "--params", "benchmark=other"], "conf/<environment>/globals.yml"),
         (["--env", "test", "--nodes", "nope"], "does not contain nodes named ['nope']"),
         (["--env", "test", "--pipelines", ""], "--pipelines names no pipeline"),
-        (["--env", "test", "--params", "evaluation.severities=6"], "evaluation.severities.0 = 6"),
     ],
 )
 def test_a_mistake_on_the_command_line(finished_run, arguments, message):

@@ -129,10 +129,7 @@ def test_a_run_stands_beside_a_reference(project_copy, published):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("absent.csv", "cannot be read"),
         ("[paper.csv, bad.csv]", "bad.csv, line 2, column shifted: '80%'"),
-        ("[paper.csv, 5]", "or null, not 5"),
-        ("5", "or null, not 5"),
         ("{paper: paper.csv}", "or null, not"),
     ],
 )
@@ -145,6 +142,12 @@ def test_bad_references_are_refused_before_any_work(project_copy, published, giv
     assert said in outcome.stderr
     assert "Traceback" not in outcome.stderr
     assert "prepare_clean_sets" not in outcome.stderr
+
+
+@pytest.mark.parametrize("filepath", [5, {"paper": "paper.csv"}, ["paper.csv", 5]])
+def test_references_are_paths(filepath):
+    with pytest.raises(InputError, match="or null, not"):
+        ReferenceTableDataset(filepath=filepath, holds="accuracies")
 
 
 def test_references_are_told_by_names_and_contents(tmp_path, published):
