@@ -13,7 +13,7 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from superstar.actions import ACTIONS
-from superstar.checkpoint import Checkpoint
+from superstar.checkpoint import Checkpoint, _digest
 from superstar.control import ShiftEnv
 from superstar.control.actor_critic import evaluate_policy, train_actor_critic
 from superstar.control.networks import (
@@ -242,7 +242,9 @@ def test_a_checkpoint_of_another_version_is_replaced(tmp_path: Path, caplog):
         (tensors, header | {"values": json.dumps(values)}),
         ({f"x{name}": tensor for name, tensor in tensors.items()}, header),
     ):
-        save_file(*damaged[:1], checkpoint.path, metadata=damaged[1])
+        contents, told = damaged
+        told |= {"digest": _digest(told["values"], contents)}
+        save_file(contents, checkpoint.path, metadata=told)
         other = train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
         assert same(plain.actor, other.actor)
         assert "another version" in caplog.text

@@ -1,8 +1,10 @@
 """Clusters that calls run on."""
 
+import logging
 import os
 import socket
 import sys
+from functools import partial
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -105,6 +107,22 @@ def test_a_dask_cluster_of_this_machine_outlives_its_workers(tmp_path):
     arguments = [(number, tmp_path / "marker", False) for number in range(6)]
     assert spread(die, arguments, execution("dask"), "calls") == [0, 1, 2, 3, 4, 5]
     assert (tmp_path / "marker").exists()
+
+
+def test_a_dask_cluster_leaves_this_process_as_it_was(monkeypatch, caplog):
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
+
+    def threads():
+        return {name: os.environ.get(name) for name in backends.THREADS}
+
+    before = threads()
+    with caplog.at_level(logging.INFO), connect(execution("dask")) as run:
+        assert threads() == before
+        told = dict(run({n: partial(os.getenv, "NUMBA_NUM_THREADS") for n in range(2)}))
+        assert told == {0: "1", 1: "1"}
+    assert threads() == before
+    assert not [record for record in caplog.records if record.name.startswith("distributed")]
 
 
 def test_a_call_that_kills_every_dask_worker_is_told(tmp_path):

@@ -5,6 +5,7 @@ the one waits for ever for a call whose worker died, the other hands back nothin
 """
 
 import logging
+import os
 import socket
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -145,6 +146,7 @@ def _dask_client(run: Execution) -> Iterator[Any]:
     }
     with (
         _silent("distributed"),
+        _kept_environment() as restore,
         dask.config.set(settings),
         LocalCluster(
             n_workers=run.workers,
@@ -156,7 +158,29 @@ def _dask_client(run: Execution) -> Iterator[Any]:
         ) as cluster,
         Client(cluster, set_as_default=False) as client,
     ):
+        restore()
         yield client
+
+
+@contextmanager
+def _kept_environment() -> Iterator[Callable[[], None]]:
+    """Nannies that start workers at once leave what they set for these in this process.
+
+    Numba would take the number of threads for its own here, and fails when it changes again.
+    """
+    before = {name: os.environ.get(name) for name in THREADS}
+
+    def restore() -> None:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+    try:
+        yield restore
+    finally:
+        restore()
 
 
 @contextmanager
