@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor
 from contextlib import closing, contextmanager
 from functools import partial
@@ -137,16 +137,16 @@ def _dask_client(run: Execution) -> Iterator[Any]:
             _check_workers(client, run.address)
             yield client
         return
+    # Of a cluster of our own we tell ourselves, so its processes need not.
+    environment = _environment(run) | {"DASK_LOGGING__DISTRIBUTED": "critical"}
     settings = {
-        # Of a cluster of our own we tell ourselves; this is what its processes log.
-        "logging": dict.fromkeys(("distributed", "bokeh", "tornado"), "critical"),
-        "distributed.nanny.pre-spawn-environ": _environment(run),
+        "distributed.nanny.pre-spawn-environ": environment,
         # Whose worker died is tried again by us, who count how often.
         "distributed.scheduler.allowed-failures": 0,
     }
     with (
         _silent("distributed"),
-        _kept_environment() as restore,
+        _kept_environment(environment) as restore,
         dask.config.set(settings),
         LocalCluster(
             n_workers=run.workers,
@@ -163,12 +163,12 @@ def _dask_client(run: Execution) -> Iterator[Any]:
 
 
 @contextmanager
-def _kept_environment() -> Iterator[Callable[[], None]]:
+def _kept_environment(names: Iterable[str]) -> Iterator[Callable[[], None]]:
     """Nannies that start workers at once leave what they set for these in this process.
 
     Numba would take the number of threads for its own here, and fails when it changes again.
     """
-    before = {name: os.environ.get(name) for name in THREADS}
+    before = {name: os.environ.get(name) for name in names}
 
     def restore() -> None:
         for name, value in before.items():
