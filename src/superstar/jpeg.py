@@ -1,4 +1,4 @@
-"""What JPEG leaves of images."""
+"""What JPEG leaves of images; ImageNet-C comes so, in quality 85 (Hendrycks & Dietterich, 2019)."""
 
 import cv2
 import numpy as np

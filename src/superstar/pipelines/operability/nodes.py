@@ -74,11 +74,8 @@ def measure_surrogates(
 
 
 def _in_order(released: pd.DataFrame, surrogates: list[str]) -> pd.DataFrame:
-    places = {name: place for place, name in enumerate(surrogates)}
-    known = released[released["surrogate"].isin(places)]
-    return known.sort_values(
-        "surrogate", key=lambda names: names.map(places), kind="stable", ignore_index=True
-    )
+    parts = [released[released["surrogate"] == name] for name in surrogates]
+    return pd.concat(parts, ignore_index=True)
 
 
 def fit_operability(
