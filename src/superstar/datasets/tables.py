@@ -39,6 +39,8 @@ class JSONDataset(Whole, _JSONDataset):
 class FigureDataset(Whole, _MatplotlibDataset):
     """A matplotlib figure as PNG (write only)."""
 
+    artifacts = "figures"
+
     DEFAULT_SAVE_ARGS: dict[str, Any] = {"format": "png", "dpi": 120, "bbox_inches": "tight"}  # noqa: RUF012
 
 
@@ -47,6 +49,8 @@ class MetricsDataset(JSONDataset):
 
     None stands for a metric that is not defined (and is not logged).
     """
+
+    artifacts = "metrics"
 
     def save(self, data: dict[str, float | None]) -> None:
         """Write the file, then log every number."""

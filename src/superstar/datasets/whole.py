@@ -34,6 +34,9 @@ class Whole:
 
     metadata: dict[str, Any] | None
 
+    artifacts = "tables"
+    """The folder among the artifacts of an MLflow run."""
+
     @property
     def location(self) -> Path:
         """Where the artifact lies."""
@@ -81,6 +84,15 @@ class Whole:
     def _write(self, data: Any) -> None:
         """Write at the present location; by default what the class beside this mixin does."""
         super().save(data)  # type: ignore[misc]
+
+    def track(self) -> None:
+        """Make it an artifact of the MLflow run in progress, unless the catalog says why not."""
+        if "not_tracked" in (self.metadata or {}):
+            return
+        import mlflow
+
+        if mlflow.active_run() is not None:
+            mlflow.log_artifact(str(self.location), self.artifacts)
 
     def stamp(self, made_from: str) -> None:
         """Record that the artifact is complete, what it is, and what it was made from."""
@@ -174,6 +186,8 @@ class FileDataset(Whole, AbstractDataset[Any, Any]):
         filepath: a file or folder.
         metadata: for Kedro's plugins.
     """
+
+    artifacts = "models"
 
     def __init__(self, *, filepath: str, metadata: dict[str, Any] | None = None):
         self._filepath = Path(filepath)
