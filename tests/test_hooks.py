@@ -31,7 +31,7 @@ class Run:
             self.manager.register(hook)
         self.arguments = {
             "run_params": {"project_path": str(root)},
-            "pipeline": Pipeline([node(len, "words", "count", tags=stage)]),
+            "pipeline": Pipeline([node(len, "words", "count", namespace=stage)]),
             "catalog": DataCatalog({"params:benchmark": MemoryDataset(benchmark)}),
         }
 

@@ -193,8 +193,9 @@ class ProvenanceHook:
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
-        """Stamp the artifact: from here on it counts as finished."""
+        """Track and stamp the artifact: from here on it counts as finished."""
         for _, dataset in self._artifacts([dataset_name]):
+            dataset.track()
             dataset.stamp(self._made[node.name])
         self._unsaved.discard(dataset_name)
         if not self._unsaved:
@@ -251,7 +252,7 @@ class StageHook:
     @hook_impl
     def before_node_run(self, node: Node) -> None:
         """Announce the node."""
-        logger.info("%s: %s ...", _stage(node), node.name)
+        logger.info("%s: %s ...", _stage(node), node.short_name)
         self._unsaved = set(node.outputs)
 
     @hook_impl(trylast=True)
@@ -268,8 +269,10 @@ class StageHook:
         self._memory.reset()
         times = self._catalog.get("stage_times")
         if isinstance(times, StageTimesDataset) and node in pipelines["__default__"].nodes:
-            times.note(stage, node.name, seconds, peak)
-        logger.info("%s: %s done in %.1f s, peak memory %.2f GB", stage, node.name, seconds, peak)
+            times.note(stage, node.short_name, seconds, peak)
+        logger.info(
+            "%s: %s done in %.1f s, peak memory %.2f GB", stage, node.short_name, seconds, peak
+        )
 
     @hook_impl(tryfirst=True)
     def after_pipeline_run(self) -> None:
@@ -353,7 +356,7 @@ def _readable() -> Iterator[None]:
 
 
 def _stage(node: Node) -> str:
-    return min(node.tags, default=node.name)
+    return node.namespace or node.name
 
 
 def _again(run_params: dict[str, Any]) -> bool:

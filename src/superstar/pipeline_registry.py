@@ -23,10 +23,12 @@ BESIDE = ("corrupt", "oracle", "projection_study", "sensitivity")
 
 def register_pipelines() -> dict[str, Pipeline]:
     """Every pipeline by name; `__default__` chains all stages."""
-    pipelines = {
-        name: import_module(f"superstar.pipelines.{name}").create_pipeline() for name in PIPELINES
-    }
-    beside = {
-        name: import_module(f"superstar.pipelines.{name}").create_pipeline() for name in BESIDE
-    }
+    pipelines = {name: _stage(name) for name in PIPELINES}
+    beside = {name: _stage(name) for name in BESIDE}
     return {"__default__": sum(pipelines.values(), Pipeline([])), **pipelines, **beside}
+
+
+def _stage(name: str) -> Pipeline:
+    """A pipeline whose nodes have its name as namespace: a box of its own in kedro-viz."""
+    pipeline = import_module(f"superstar.pipelines.{name}").create_pipeline()
+    return Pipeline(pipeline, namespace=name, prefix_datasets_with_namespace=False)

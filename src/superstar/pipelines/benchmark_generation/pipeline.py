@@ -34,5 +34,4 @@ def create_pipeline() -> Pipeline:
                 name="describe_benchmark",
             ),
         ],
-        tags="benchmark_generation",
     )

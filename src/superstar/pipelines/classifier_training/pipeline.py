@@ -52,5 +52,4 @@ def create_pipeline() -> Pipeline:
                 name="assess_classifiers",
             ),
         ],
-        tags="classifier_training",
     )

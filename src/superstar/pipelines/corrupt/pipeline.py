@@ -22,5 +22,4 @@ def create_pipeline() -> Pipeline:
                 name="describe_corrupted",
             ),
         ],
-        tags="corrupt",
     )

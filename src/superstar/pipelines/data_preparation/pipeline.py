@@ -28,5 +28,4 @@ def create_pipeline() -> Pipeline:
                 name="project_validation",
             ),
         ],
-        tags="data_preparation",
     )

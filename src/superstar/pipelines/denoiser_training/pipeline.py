@@ -34,5 +34,4 @@ def create_pipeline() -> Pipeline:
                 name="assess_denoiser",
             ),
         ],
-        tags="denoiser_training",
     )

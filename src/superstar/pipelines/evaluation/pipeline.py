@@ -35,5 +35,4 @@ def create_pipeline() -> Pipeline:
                 name="evaluate",
             )
         ],
-        tags="evaluation",
     )

@@ -46,5 +46,4 @@ def create_pipeline() -> Pipeline:
                 name="draw_tree",
             ),
         ],
-        tags="operability",
     )

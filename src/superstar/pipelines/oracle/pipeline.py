@@ -77,5 +77,4 @@ def create_pipeline() -> Pipeline:
                 name="draw_oracle",
             ),
         ],
-        tags="oracle",
     )

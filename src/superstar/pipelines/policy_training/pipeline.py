@@ -61,5 +61,4 @@ def create_pipeline() -> Pipeline:
                 name="assemble_supervisor",
             ),
         ],
-        tags="policy_training",
     )

@@ -40,5 +40,4 @@ def create_pipeline() -> Pipeline:
                 name="write_projection_report",
             ),
         ],
-        tags="projection_study",
     )

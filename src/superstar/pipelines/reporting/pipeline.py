@@ -195,5 +195,4 @@ def create_pipeline() -> Pipeline:
                 name="draw_example_beta",
             ),
         ],
-        tags="reporting",
     )

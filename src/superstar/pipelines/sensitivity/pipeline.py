@@ -65,5 +65,4 @@ def create_pipeline() -> Pipeline:
                 nodes.draw_sweep, "sensitivity_sweep", "sensitivity_figure", name="draw_sensitivity"
             ),
         ],
-        tags="sensitivity",
     )

@@ -34,5 +34,4 @@ def create_pipeline() -> Pipeline:
                 name="draw_severities",
             ),
         ],
-        tags="severity_calibration",
     )

@@ -35,5 +35,4 @@ def create_pipeline() -> Pipeline:
                 name="generate_policy_batches",
             ),
         ],
-        tags="surrogate_generation",
     )
