@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -108,7 +109,7 @@ class Checkpoint:
         return {
             "format": FORMAT,
             "made_from": self.made_from,
-            "settings": json.dumps(dict(settings), sort_keys=True),
+            "settings": json.dumps(dict(settings), sort_keys=True, default=index),
         }
 
 

@@ -35,6 +35,7 @@ from superstar.control.rollouts import (
 )
 from superstar.errors import InputError
 from superstar.images import check_seed, stream
+from superstar.integers import whole
 from superstar.training import global_seed
 
 REWARD_WINDOW = 200
@@ -114,10 +115,7 @@ def train_actor_critic(
         InputError: an argument outside its range or another kind of environment.
     """
     check_training(episodes, learning_rate, discount, reward_scale)
-    if checkpoint_episodes < 1:
-        raise InputError(
-            f"from checkpoint to checkpoint it is at least 1 episode, not {checkpoint_episodes}"
-        )
+    checkpoint_episodes = whole(checkpoint_episodes, "checkpoint_episodes", 1)
     if not (0 < exploration_base <= 1 and exploration_decay >= 0 and 0 <= exploration_floor <= 1):
         raise InputError(
             "exploration needs a base in (0, 1], a decay of at least 0 and a floor in [0, 1], not "
@@ -173,8 +171,7 @@ def check_training(
     Raises:
         InputError: an argument outside its range.
     """
-    if episodes < 1:
-        raise InputError(f"the number of episodes must be at least 1, not {episodes}")
+    whole(episodes, "the number of episodes", 1)
     if not 0 <= discount <= 1:
         raise InputError(f"the discount must lie in [0, 1], not {discount}")
     if not learning_rate > 0 or not reward_scale > 0:
@@ -337,8 +334,7 @@ def evaluate_policy(
     names = action_names(env)
     if actor.n_actions != len(names):
         raise InputError(f"the actor has {actor.n_actions} actions, the environment {len(names)}")
-    if together < 1:
-        raise InputError(f"together must be at least 1, not {together}")
+    together = whole(together, "together", 1)
     policies: dict[str, Policy] = {"actor": sampled(actor), "random": uniform(len(names))}
     if "nop" in names:
         policies["nop"] = always(names.index("nop"))

@@ -26,6 +26,7 @@ from torch import Tensor
 
 from superstar.errors import InputError
 from superstar.images import check_seed
+from superstar.integers import whole
 from superstar.measures import FEATURES
 
 TRUSTED_TYPES = ["sklearn.tree._tree.Tree"]
@@ -159,7 +160,7 @@ def fit_tree(
         InputError: shapes that do not match, values not finite, fewer than two images, no depth.
     """
     features = check_states(states)
-    check_seed(seed)
+    seed = check_seed(seed)
     wanted = _zero_or_one(labels)
     owners = np.asarray(groups)
     if wanted.shape != (len(features),) or owners.shape != (len(features),):
@@ -175,14 +176,15 @@ def fit_tree(
             f"the share held out must lie in (0, 1) and leave some of the {images} images to "
             f"learn from, not {holdout}"
         )
-    if len(depths) == 0 or min(depths) < 1:
-        raise InputError(f"depths to try must be at least 1, not {list(depths)}")
+    wanted_depths = sorted({whole(depth, "a depth to try", 1) for depth in depths})
+    if not wanted_depths:
+        raise InputError("depths to try: at least one is needed")
 
     splitter = GroupShuffleSplit(n_splits=1, test_size=holdout, random_state=seed)
     train, test = next(splitter.split(features, wanted, owners))
     trees = {}
     rows = []
-    for depth in sorted(set(depths)):
+    for depth in wanted_depths:
         tree = DecisionTreeClassifier(criterion="gini", max_depth=depth, random_state=seed)
         trees[depth] = tree.fit(features[train], wanted[train])
         rows.append(

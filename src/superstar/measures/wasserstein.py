@@ -105,7 +105,7 @@ class Wasserstein(Distance, kind="wasserstein"):
     p: int = 1
 
     def __post_init__(self) -> None:
-        self._check_order(self.p)
+        self._check_whole("p", 1, 2)
 
     def _between(self, reference: Tensor, points: Tensor) -> float:
         return exact_distance(reference, points, self.p)
