@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from superstar.checkpoint import Checkpoint, TrainingState
+from superstar.checkpoint import Checkpoint, TrainingState, restore, tensors_of
 from superstar.errors import InputError
 from superstar.images import check_seed, stream
 from superstar.integers import whole
@@ -290,36 +290,14 @@ class _Run:
 
     def state(self) -> TrainingState:
         """What `restore` needs."""
-        weights = {f"model.{key}": tensor for key, tensor in self.model.state_dict().items()}
-        moments = {
-            f"optimizer.{index}.{key}": tensor
-            for index, moment in self.optimizer.state_dict()["state"].items()
-            for key, tensor in moment.items()
-        }
-        tensors = weights | moments | {"generator": self.generator.get_state()}
+        tensors = tensors_of(model=self.model, optimizer=self.optimizer)
         return TrainingState(
-            {name: tensor.detach().cpu() for name, tensor in tensors.items()},
-            {"losses": self.losses},
+            tensors | {"generator": self.generator.get_state()}, {"losses": self.losses}
         )
 
     def restore(self, saved: TrainingState) -> None:
         """Become what was saved."""
-        parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
-        weights: dict[str, Tensor] = {}
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in saved.tensors.items():
-            kind, _, rest = name.partition(".")
-            if kind == "model":
-                weights[rest] = tensor
-            elif kind == "optimizer":
-                index, _, key = rest.partition(".")
-                if key != "step":
-                    # In the parameter's own order in memory, since sums of products may depend
-                    # on the loop that goes through them.
-                    tensor = torch.empty_like(parameters[int(index)]).copy_(tensor)
-                moments.setdefault(int(index), {})[key] = tensor.detach()
-        self.model.load_state_dict(weights)
-        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": moments})
+        restore(saved.tensors, model=self.model, optimizer=self.optimizer)
         self.generator.set_state(saved.tensors["generator"])
         self.losses[:] = saved.values["losses"]
 

@@ -5,9 +5,6 @@ line. Labels come from surrogates; a decision tree on the state features carries
 images whose accuracy nobody knows.
 """
 
-import io
-import re
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -30,7 +27,6 @@ from superstar.integers import whole
 from superstar.measures import FEATURES
 
 TRUSTED_TYPES = ["sklearn.tree._tree.Tree"]
-SCHEMA = "schema.json"
 
 
 @dataclass(frozen=True)
@@ -237,44 +233,10 @@ def is_operable(tree: DecisionTreeClassifier, state: ArrayLike) -> bool:
 
 
 def save_tree(tree: DecisionTreeClassifier, path: str | PathLike[str]) -> None:
-    """Write the tree with skops, which holds data only. Equal trees give equal files."""
+    """Write the tree with skops, which holds data only."""
     import skops.io  # takes a second, which few callers need
 
-    Path(path).write_bytes(_canonical(skops.io.dumps(tree)))
-
-
-def _canonical(content: bytes) -> bytes:
-    """The archive without what chance put there: times, addresses in memory, bytes of no field."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    schema = files.pop(SCHEMA).decode()
-    numbers: dict[str, str] = {}
-    schema = re.sub(
-        r'("__id__": |"file": ")(\d+)',
-        lambda found: found[1] + numbers.setdefault(found[2], str(len(numbers))),
-        schema,
-    )
-    beside = io.BytesIO()
-    with zipfile.ZipFile(beside, "w") as archive:
-        named = {f"{numbers[name.removesuffix('.npy')]}.npy": files[name] for name in files}
-        for name in sorted(named):
-            archive.writestr(zipfile.ZipInfo(name), _without_gaps(named[name]))
-        archive.writestr(zipfile.ZipInfo(SCHEMA), schema)
-    return beside.getvalue()
-
-
-def _without_gaps(content: bytes) -> bytes:
-    """An array file whose records have zeros between their fields."""
-    array = np.load(io.BytesIO(content))
-    if array.dtype.names is None:
-        return content
-    # Not `zeros_like`, which leaves the gaps as they are.
-    clean = np.zeros(array.shape, array.dtype)
-    for name in array.dtype.names:
-        clean[name] = array[name]
-    file = io.BytesIO()
-    np.save(file, clean)
-    return file.getvalue()
+    Path(path).write_bytes(skops.io.dumps(tree))
 
 
 def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:
