@@ -107,7 +107,7 @@ def test_bands_lie_inside_and_hold_a_patch(height, width):
         ({"counts": {"test": 0}}, "at least 1"),
         ({"size": 8}, "at least 16"),
         ({"size": 128}, "no room"),
-        ({"gap": -1}, "negative"),
+        ({"gap": -1}, "gap must be"),
         ({"counts": {"test": 10**6}}, "smaller count"),
     ],
 )

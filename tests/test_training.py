@@ -362,7 +362,11 @@ def test_margin_reflects_and_never_leaves_the_image():
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"size": (21, 4)}, "do not fit"), ({"margin": 20}, "margin"), ({"margin": -1}, "margin")],
+    [
+        ({"size": (21, 4)}, "from 1 to 20, not 21"),
+        ({"margin": 20}, "margin"),
+        ({"margin": -1}, "margin"),
+    ],
 )
 def test_impossible_windows_are_refused(arguments, message):
     with pytest.raises(InputError, match=message):

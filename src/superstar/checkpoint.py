@@ -7,12 +7,14 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import index
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from superstar.errors import InputError
 from superstar.weights import save_tensors
@@ -108,8 +110,44 @@ class Checkpoint:
         return {
             "format": FORMAT,
             "made_from": self.made_from,
-            "settings": json.dumps(dict(settings), sort_keys=True),
+            "settings": json.dumps(dict(settings), sort_keys=True, default=index),
         }
+
+
+def tensors_of(**parts: nn.Module | Optimizer) -> dict[str, Tensor]:
+    """Weights of networks and moments of optimisers, by the parts' names and their own."""
+    tensors: dict[str, Tensor] = {}
+    for name, part in parts.items():
+        state = part.state_dict()
+        if isinstance(part, Optimizer):
+            moments = state["state"]
+            state = {f"{i}.{key}": moments[i][key] for i in moments for key in moments[i]}
+        tensors |= {f"{name}.{key}": tensor.detach().cpu() for key, tensor in state.items()}
+    return tensors
+
+
+def restore(tensors: Mapping[str, Tensor], **parts: nn.Module | Optimizer) -> None:
+    """Give networks and optimisers back what `tensors_of` took of them.
+
+    Raises:
+        KeyError, ValueError, RuntimeError: tensors of other parts.
+    """
+    for name, part in parts.items():
+        start = f"{name}."
+        own = {key.removeprefix(start): t for key, t in tensors.items() if key.startswith(start)}
+        if not isinstance(part, Optimizer):
+            part.load_state_dict(own)
+            continue
+        parameters = [p for group in part.param_groups for p in group["params"]]
+        moments: dict[int, dict[str, Tensor]] = {}
+        for place, tensor in own.items():
+            index, _, key = place.partition(".")
+            if key != "step":
+                # In the parameter's own order in memory, since sums of products may depend on the
+                # loop that goes through them.
+                tensor = torch.empty_like(parameters[int(index)]).copy_(tensor)
+            moments.setdefault(int(index), {})[key] = tensor.detach()
+        part.load_state_dict(part.state_dict() | {"state": moments})
 
 
 def _digest(values: str, tensors: Mapping[str, Tensor]) -> str:

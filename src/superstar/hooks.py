@@ -111,11 +111,13 @@ class InputHook:
         """Check every artifact that the run reads and does not make, places and backend."""
         from superstar.parameters import Execution
         from superstar.pipelines.backends import check_backend
+        from superstar.pipelines.pretrained import check_pretrained
 
         if {"corrupted_sets", "corrupted_description"} & pipeline.all_outputs():
             check_places(catalog, _again(run_params))
         if "params:execution" in pipeline.inputs():
             check_backend(Execution.model_validate(catalog.load("params:execution")))
+        check_pretrained(pipeline, catalog)
         for name in sorted(pipeline.inputs()):
             dataset = None if is_parameter(name) else catalog.get(name)
             if isinstance(dataset, RawDataset):

@@ -6,7 +6,6 @@ The one currency of the package is a `torch.Tensor` of float32, shape (N, 3, H, 
 
 import zlib
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Protocol, Self
 
 import numpy as np
@@ -15,8 +14,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from superstar.errors import InputError
+from superstar.integers import integer, whole
 
 SMALLEST_SIDE = 16
+
+Indices = NDArray[np.int64] | slice | int
+"""Of images: a place, or several in order."""
 
 
 def check_images(images: Tensor, name: str = "images") -> Tensor:
@@ -99,11 +102,11 @@ class Images(Protocol):
         """N."""
         ...
 
-    def take(self, indices: NDArray[np.int64] | slice) -> Self:
+    def take(self, indices: Indices) -> Self:
         """The images at `indices`, in that order."""
         ...
 
-    def batch(self, indices: NDArray[np.int64] | slice = slice(None)) -> Tensor:
+    def batch(self, indices: Indices = slice(None)) -> Tensor:
         """The images at `indices` as float32 (N, 3, H, W) in [0, 1]."""
         ...
 
@@ -129,13 +132,20 @@ class ImageSet:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def take(self, indices: NDArray[np.int64] | slice) -> "ImageSet":
+    def take(self, indices: Indices) -> "ImageSet":
         """The images at `indices`, in that order."""
-        return ImageSet(self.images[indices], self.labels[indices])
+        chosen = _rows(indices)
+        return ImageSet(self.images[chosen], self.labels[chosen])
 
-    def batch(self, indices: NDArray[np.int64] | slice = slice(None)) -> Tensor:
+    def batch(self, indices: Indices = slice(None)) -> Tensor:
         """The images at `indices` as float32 (N, 3, H, W) in [0, 1]."""
-        return from_uint8(np.asarray(self.images[indices]))
+        return from_uint8(np.asarray(self.images[_rows(indices)]))
+
+
+def _rows(indices: Indices) -> NDArray[np.int64] | slice | list[int]:
+    """What picks the images without taking the first dimension away."""
+    one = integer(indices)
+    return indices if one is None else [one]  # type: ignore[return-value]
 
 
 def stream(seed: int, *keys: str | int) -> np.random.Generator:
@@ -147,17 +157,16 @@ def stream(seed: int, *keys: str | int) -> np.random.Generator:
     Raises:
         InputError: a seed that is not a whole number of at least 0.
     """
-    check_seed(seed)
+    seed = check_seed(seed)
     words = [zlib.crc32(key.encode()) if isinstance(key, str) else int(key) for key in keys]
     # The number of keys comes first, since trailing zeros do not count in a seed sequence.
-    return np.random.default_rng([len(words), int(seed), *words])
+    return np.random.default_rng([len(words), seed, *words])
 
 
-def check_seed(seed: int) -> None:
-    """Refuse what is no seed.
+def check_seed(seed: int) -> int:
+    """The seed as an `int`.
 
     Raises:
         InputError: it is not a whole number of at least 0.
     """
-    if isinstance(seed, bool) or not isinstance(seed, Integral) or seed < 0:
-        raise InputError(f"a seed must be a whole number of at least 0, not {seed!r}")
+    return whole(seed, "a seed")

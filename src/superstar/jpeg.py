@@ -5,8 +5,8 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from superstar.errors import InputError
 from superstar.images import from_uint8, to_uint8
+from superstar.integers import whole
 
 
 def recompressed(picture: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
@@ -35,8 +35,7 @@ def through_jpeg(images: Tensor, quality: int) -> Tensor:
     Raises:
         InputError: a quality out of its range.
     """
-    if not 1 <= quality <= 100:
-        raise InputError(f"the quality of JPEG must be from 1 to 100, not {quality}")
+    quality = whole(quality, "the quality of JPEG", 1, 100)
     pictures = to_uint8(images)
     for picture in pictures:
         picture[...] = recompressed(picture[:, :, ::-1], quality)[:, :, ::-1]

@@ -21,6 +21,7 @@ from PIL import Image
 
 from superstar.errors import InputError, unknown_name
 from superstar.images import SMALLEST_SIDE, ImageSet, stream
+from superstar.integers import whole
 
 _SKIMAGE = Path(skimage.__file__).parent / "data"
 _SKLEARN = Path(sklearn.__file__).parent / "datasets" / "images"
@@ -102,8 +103,7 @@ def photo_bands(height: int, width: int, size: int, gap: int) -> tuple[Band, ...
     Raises:
         InputError: a negative gap, or a photograph too small for patches of that size.
     """
-    if gap < 0:
-        raise InputError(f"gap must not be negative, but is {gap}")
+    gap = whole(gap, "gap")
     extent = (max(height, width) - (len(LAYOUT) - 1) * gap) // len(LAYOUT)
     if min(extent, height, width) < size:
         raise InputError(
@@ -135,12 +135,10 @@ def patch_positions(
     unknown = [split for split in counts if split not in SPLITS]
     if unknown:
         raise unknown_name("split", unknown[0], SPLITS)
-    if size < SMALLEST_SIDE:
-        raise InputError(f"size must be at least {SMALLEST_SIDE} pixels, but is {size}")
+    size = whole(size, "size", SMALLEST_SIDE)
     positions = {}
     for split, count in counts.items():
-        if count < 1:
-            raise InputError(f"counts must be at least 1, but {split} is {count}")
+        count = whole(count, f"the count of {split}", 1)
         rows = np.empty((count, 3), dtype=np.int64)
         for label, name in enumerate(PHOTO_NAMES):
             turns = np.arange(label, count, len(PHOTO_NAMES))

@@ -14,9 +14,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from superstar.checkpoint import Checkpoint, TrainingState
+from superstar.checkpoint import Checkpoint, TrainingState, restore, tensors_of
 from superstar.errors import InputError
-from superstar.images import stream
+from superstar.images import check_seed, stream
+from superstar.integers import whole
 
 logger = logging.getLogger(__name__)
 
@@ -44,10 +45,9 @@ def fixed_threads(threads: int) -> Iterator[None]:
     Raises:
         InputError: threads below 1.
     """
-    if threads < 1:
-        raise InputError(f"threads must be at least 1, but is {threads}")
+    count = whole(threads, "threads", 1)
     before = torch.get_num_threads()
-    torch.set_num_threads(threads)
+    torch.set_num_threads(count)
     try:
         yield
     finally:
@@ -61,7 +61,7 @@ def global_seed(seed: int, device: str | torch.device = "cpu") -> Iterator[None]
     For code that draws from nowhere else: initialisers of layers, dropout, torchvision's
     transforms.
     """
-    device = torch.device(device)
+    seed, device = check_seed(seed), torch.device(device)
     cuda = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=cuda):
         torch.default_generator.manual_seed(seed)
@@ -95,17 +95,16 @@ def random_windows(
             than the images.
     """
     height, width = images.shape[1:3]
-    size = size or (height, width)
-    if size[0] > height or size[1] > width or min(size) < 1:
-        raise InputError(f"windows of {size[0]}x{size[1]} do not fit images of {height}x{width}")
-    if not 0 <= margin < min(height, width):
-        raise InputError(f"a margin of {margin} does not suit images of {height}x{width}")
+    rows, columns = size or (height, width)
+    rows = whole(rows, "the height of a window", 1, height)
+    columns = whole(columns, "the width of a window", 1, width)
+    margin = whole(margin, "the margin of windows", 0, min(height, width) - 1)
     count = len(indices)
-    rows = _window_lines(height, size[0], margin, count, generator)
-    columns = _window_lines(width, size[1], margin, count, generator)
+    down = _window_lines(height, rows, margin, count, generator)
+    across = _window_lines(width, columns, margin, count, generator)
     mirrored = torch.rand(count, 1, generator=generator) < 0.5
-    columns = torch.where(mirrored, columns.flip(1), columns)
-    windows = images[indices[:, None, None], rows[:, :, None], columns[:, None, :]]
+    across = torch.where(mirrored, across.flip(1), across)
+    windows = images[indices[:, None, None], down[:, :, None], across[:, None, :]]
     return windows.permute(0, 3, 1, 2).float().div_(255)
 
 
@@ -193,11 +192,11 @@ def fit(
         InputError: a number out of its range; a loss that is not finite; or one that has not
             fallen by `check_after`.
     """
-    _check_settings(items, epochs, batch_size, learning_rate, warm_up, check_after)
-    if checkpoint_epochs < 1:
-        raise InputError(f"checkpoint_epochs must be at least 1, but is {checkpoint_epochs}")
-    device = torch.device(device)
-    batch_size = min(batch_size, items)
+    _check_settings(learning_rate, warm_up, check_after)
+    items, epochs = whole(items, "items", 1), whole(epochs, "epochs", 1)
+    batch_size = min(whole(batch_size, "batch_size", 1), items)
+    checkpoint_epochs = whole(checkpoint_epochs, "checkpoint_epochs", 1)
+    seed, device = check_seed(seed), torch.device(device)
     steps = items // batch_size
     total = epochs * steps
     check_step = max(1, math.ceil(check_after * total))
@@ -291,36 +290,14 @@ class _Run:
 
     def state(self) -> TrainingState:
         """What `restore` needs."""
-        weights = {f"model.{key}": tensor for key, tensor in self.model.state_dict().items()}
-        moments = {
-            f"optimizer.{index}.{key}": tensor
-            for index, moment in self.optimizer.state_dict()["state"].items()
-            for key, tensor in moment.items()
-        }
-        tensors = weights | moments | {"generator": self.generator.get_state()}
+        tensors = tensors_of(model=self.model, optimizer=self.optimizer)
         return TrainingState(
-            {name: tensor.detach().cpu() for name, tensor in tensors.items()},
-            {"losses": self.losses},
+            tensors | {"generator": self.generator.get_state()}, {"losses": self.losses}
         )
 
     def restore(self, saved: TrainingState) -> None:
         """Become what was saved."""
-        parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
-        weights: dict[str, Tensor] = {}
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, tensor in saved.tensors.items():
-            kind, _, rest = name.partition(".")
-            if kind == "model":
-                weights[rest] = tensor
-            elif kind == "optimizer":
-                index, _, key = rest.partition(".")
-                if key != "step":
-                    # In the parameter's own order in memory, since sums of products may depend
-                    # on the loop that goes through them.
-                    tensor = torch.empty_like(parameters[int(index)]).copy_(tensor)
-                moments.setdefault(int(index), {})[key] = tensor.detach()
-        self.model.load_state_dict(weights)
-        self.optimizer.load_state_dict(self.optimizer.state_dict() | {"state": moments})
+        restore(saved.tensors, model=self.model, optimizer=self.optimizer)
         self.generator.set_state(saved.tensors["generator"])
         self.losses[:] = saved.values["losses"]
 
@@ -338,17 +315,7 @@ def _seed_of_epoch(seed: int, epoch: int) -> int:
     return int(stream(seed, "fit", epoch).integers(2**63))
 
 
-def _check_settings(
-    items: int,
-    epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    warm_up: float,
-    check_after: float,
-) -> None:
-    for name, number in (("items", items), ("epochs", epochs), ("batch_size", batch_size)):
-        if number < 1:
-            raise InputError(f"{name} must be at least 1, but is {number}")
+def _check_settings(learning_rate: float, warm_up: float, check_after: float) -> None:
     if not learning_rate > 0:
         raise InputError(f"learning_rate must be positive, but is {learning_rate}")
     if not 0 <= warm_up < 1:

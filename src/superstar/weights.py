@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from operator import index
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,7 +29,7 @@ def save_weights(
         spec: what `load_weights` hands to `build`, as JSON can hold it.
     """
     weights = {name: tensor.cpu().contiguous() for name, tensor in network.state_dict().items()}
-    header = {"format": f"superstar-{kind}", "spec": json.dumps(dict(spec))}
+    header = {"format": f"superstar-{kind}", "spec": json.dumps(dict(spec), default=index)}
     Path(path).write_bytes(_in_order(save(weights, metadata=header)))
 
 

@@ -226,7 +226,7 @@ def test_strength_leaves_the_stream_alone() -> None:
         ({"name": "contrast+brightnes"}, "did you mean 'brightness'"),
         ({"name": "contrast+"}, "has an empty part"),
         ({"name": None}, "unknown shift None"),
-        ({"severity": 0}, "severity must be an integer from 1 to 5, not 0"),
+        ({"severity": 0}, "severity must be a whole number from 1 to 5, not 0"),
         ({"severity": 6}, "severity must be"),
         ({"severity": 2.0}, "severity must be"),
         ({"severity": True}, "severity must be"),

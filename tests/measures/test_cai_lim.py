@@ -98,9 +98,9 @@ def test_refuses_bad_arguments():
         cai_lim_distance(b, a)
     with pytest.raises(InputError, match="not 3"):
         cai_lim_distance(a, b, p=3)
-    with pytest.raises(InputError, match="not -1, 50 and 0"):
+    with pytest.raises(InputError, match=r"restarts .* not -1"):
         cai_lim_distance(a, b, restarts=-1)
-    with pytest.raises(InputError, match="and 0"):
+    with pytest.raises(InputError, match=r"iterations .* not 0"):
         cai_lim_distance(a, b, iterations=0)
     with pytest.raises(InputError, match="NaN"):
         cai_lim_distance(a * torch.nan, b)

@@ -13,7 +13,7 @@ from benchmarks.agreement.measuring import distances_of, points_of, shifted
 from benchmarks.agreement.released import read_released
 from benchmarks.agreement.setups import cifar100
 from superstar.errors import InputError
-from superstar.measures import Projection, points_distance, wasserstein_distance
+from superstar.measures import Distance, Projection, points_distance, wasserstein_distance
 from superstar.measures.wasserstein import euclidean_distances
 
 SHARED = Path(__file__).parents[2].parent / "shared"
@@ -53,6 +53,15 @@ def test_is_a_metric(seed):
 def test_a_translation_is_its_length():
     a = cloud(50, 8, 0)
     assert points_distance(a, a + 3) == pytest.approx(3 * 8**0.5, rel=1e-6)
+
+
+@given(st.integers(-99, 90), st.sampled_from([1, 2]), st.integers(0, 2**32 - 1))
+@settings(max_examples=25, deadline=None)
+def test_follows_the_unit_of_the_points(exponent, p, seed):
+    a, b = cloud(30, 4, seed).double(), cloud(20, 4, seed + 1).double()
+    scale = 2.0**exponent
+    distance = Distance.create("wasserstein", p=p)
+    assert distance(a * scale, b * scale) / scale == pytest.approx(distance(a, b), rel=1e-12)
 
 
 def test_repeating_a_set_changes_nothing():

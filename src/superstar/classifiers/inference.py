@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from superstar.errors import InputError, unknown_name
 from superstar.images import check_images
+from superstar.integers import whole
 
 Precision = Literal["float32", "bfloat16"]
 
@@ -39,8 +40,7 @@ def predict(
     check_images(images)
     if precision not in get_args(Precision):
         raise unknown_name("precision", precision, get_args(Precision))
-    if batch_size < 1:
-        raise InputError(f"batch_size must be at least 1, but is {batch_size}")
+    batch_size = whole(batch_size, "batch_size", 1)
     classifier.to(device).to(memory_format=torch.channels_last).eval()
     # Otherwise a GPU's convolutions round what they multiply to 10 bits (TF32).
     exact = torch.backends.cudnn.flags(

@@ -2,7 +2,7 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +15,13 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from torch import Tensor, nn
 from torch.nn import functional
 
-from superstar.checkpoint import Checkpoint, TrainingState
+from superstar.checkpoint import Checkpoint, TrainingState, restore, tensors_of
 from superstar.control.env import ShiftEnv
 from superstar.control.networks import (
     Actor,
     Critic,
     Policy,
     always,
-    one_thread,
     sampled,
     uniform,
 )
@@ -35,7 +34,8 @@ from superstar.control.rollouts import (
 )
 from superstar.errors import InputError
 from superstar.images import check_seed, stream
-from superstar.training import global_seed
+from superstar.integers import whole
+from superstar.training import fixed_threads, global_seed
 
 REWARD_WINDOW = 200
 """Episodes that the curve of rewards averages over (paper, appendix E, training curves)."""
@@ -114,10 +114,7 @@ def train_actor_critic(
         InputError: an argument outside its range or another kind of environment.
     """
     check_training(episodes, learning_rate, discount, reward_scale)
-    if checkpoint_episodes < 1:
-        raise InputError(
-            f"from checkpoint to checkpoint it is at least 1 episode, not {checkpoint_episodes}"
-        )
+    checkpoint_episodes = whole(checkpoint_episodes, "checkpoint_episodes", 1)
     if not (0 < exploration_base <= 1 and exploration_decay >= 0 and 0 <= exploration_floor <= 1):
         raise InputError(
             "exploration needs a base in (0, 1], a decay of at least 0 and a floor in [0, 1], not "
@@ -173,8 +170,7 @@ def check_training(
     Raises:
         InputError: an argument outside its range.
     """
-    if episodes < 1:
-        raise InputError(f"the number of episodes must be at least 1, not {episodes}")
+    whole(episodes, "the number of episodes", 1)
     if not 0 <= discount <= 1:
         raise InputError(f"the discount must lie in [0, 1], not {discount}")
     if not learning_rate > 0 or not reward_scale > 0:
@@ -211,7 +207,7 @@ class _Learner:
     ) -> None:
         """One gradient step of both networks on an episode, and its row of the curves."""
         returns = discounted_returns(played.rewards, discount)
-        with one_thread():
+        with fixed_threads(1):
             entropy = _update(
                 self.actor,
                 self.critic,
@@ -253,57 +249,29 @@ class _Learner:
 
     def state(self) -> TrainingState:
         """What `restore` needs."""
-        networks = {
-            f"{name}.{key}": tensor
-            for name, network in self._networks().items()
-            for key, tensor in network.state_dict().items()
-        }
-        moments = {
-            f"{name}.{index}.{key}": tensor
-            for name, optimizer in self._optimizers().items()
-            for index, moment in optimizer.state_dict()["state"].items()
-            for key, tensor in moment.items()
-        }
         values = {
             "rng": self.rng.bit_generator.state,
             "environment": self._env.unwrapped.np_random.bit_generator.state,
             "rows": self._rows,
             "known": sorted(self._known),
         }
-        return TrainingState(networks | moments, values)
+        return TrainingState(tensors_of(**self._parts()), values)
 
     def restore(self, saved: TrainingState) -> None:
         """Become what was saved."""
-        for name, network in self._networks().items():
-            network.load_state_dict(_part(saved.tensors, name))
-        for name, optimizer in self._optimizers().items():
-            moments: dict[int, dict[str, Tensor]] = {}
-            for place, tensor in _part(saved.tensors, name).items():
-                index, _, key = place.partition(".")
-                moments.setdefault(int(index), {})[key] = tensor
-            optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
+        restore(saved.tensors, **self._parts())
         self.rng.bit_generator.state = saved.values["rng"]
         self._env.unwrapped.np_random.bit_generator.state = saved.values["environment"]
         self._rows = [dict(row) for row in saved.values["rows"]]
         self._known = {(batch, tuple(corrections)) for batch, corrections in saved.values["known"]}
 
-    def _networks(self) -> dict[str, nn.Module]:
-        return {"actor": self.actor, "critic": self.critic}
-
-    def _optimizers(self) -> dict[str, torch.optim.Optimizer]:
+    def _parts(self) -> dict[str, nn.Module | torch.optim.Optimizer]:
         return {
+            "actor": self.actor,
+            "critic": self.critic,
             "actor_optimizer": self.actor_optimizer,
             "critic_optimizer": self.critic_optimizer,
         }
-
-
-def _part(tensors: Mapping[str, Tensor], name: str) -> dict[str, Tensor]:
-    """The tensors under a name, by the rest of theirs."""
-    return {
-        key.removeprefix(f"{name}."): tensor
-        for key, tensor in tensors.items()
-        if key.startswith(f"{name}.")
-    }
 
 
 def evaluate_policy(
@@ -337,8 +305,7 @@ def evaluate_policy(
     names = action_names(env)
     if actor.n_actions != len(names):
         raise InputError(f"the actor has {actor.n_actions} actions, the environment {len(names)}")
-    if together < 1:
-        raise InputError(f"together must be at least 1, not {together}")
+    together = whole(together, "together", 1)
     policies: dict[str, Policy] = {"actor": sampled(actor), "random": uniform(len(names))}
     if "nop" in names:
         policies["nop"] = always(names.index("nop"))

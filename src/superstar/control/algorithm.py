@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from numbers import Integral
 from typing import Literal
 
 import numpy as np
@@ -17,6 +16,7 @@ from superstar.control.operability import is_operable
 from superstar.control.transitions import Embedding, Prefix, Transitions
 from superstar.errors import InputError
 from superstar.images import check_images
+from superstar.integers import whole
 from superstar.measures import Distance
 
 StopReason = Literal["inoperable", "alpha", "beta", "nop", "horizon"]
@@ -69,10 +69,7 @@ class Brakes:
             raise InputError(f"alpha must lie in (0, 1], not {self.alpha}")
         if self.beta is not None and not 0 < self.beta < inf:
             raise InputError(f"beta must be a number above 0, not {self.beta}")
-        if not isinstance(self.horizon, Integral) or self.horizon < 1:
-            raise InputError(
-                f"the horizon must be a whole number of at least 1, not {self.horizon}"
-            )
+        object.__setattr__(self, "horizon", whole(self.horizon, "the horizon", 1))
 
     def operable(self, state: NDArray[np.float32]) -> bool:
         """Whether the tree, if there is one, lets the policy act on images of this state."""

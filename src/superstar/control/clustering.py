@@ -8,6 +8,8 @@ from sklearn.cluster import KMeans
 
 from superstar.control.operability import check_states
 from superstar.errors import InputError
+from superstar.images import check_seed
+from superstar.integers import whole
 from superstar.measures import FEATURES
 
 ENTROPY = FEATURES.index("entropy")
@@ -50,8 +52,7 @@ def cluster_states(states: ArrayLike, *, most: int = 10, seed: int = 0) -> Clust
         InputError: not states, values not finite, `most` below 1.
     """
     features = check_states(states).astype(np.float64)
-    if most < 1:
-        raise InputError(f"the greatest number of clusters must be at least 1, not {most}")
+    most, seed = whole(most, "the greatest number of clusters", 1), check_seed(seed)
     different = len(np.unique(features, axis=0))
     fits = [
         KMeans(k, n_init=10, random_state=seed).fit(features)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from math import inf
-from numbers import Integral
 from typing import Any
 
 import gymnasium
@@ -18,6 +17,8 @@ from superstar.control.observation import STATE_HIGH, STATE_LOW
 from superstar.control.regulariser import Regulariser, check_regulariser, penalty
 from superstar.control.transitions import Embedding, Outcome, Prefix, Transitions
 from superstar.errors import InputError, unknown_name
+from superstar.images import check_seed
+from superstar.integers import whole
 from superstar.measures import Distance
 from superstar.measures.ssim import SMALLEST_DATA_RANGE
 
@@ -161,15 +162,13 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
 
     def _set(self, horizon: int, alpha: float, ssim_weight: float, ssim_threshold: float) -> None:
         """Take what ends an episode and what its rewards are, if it is in range."""
-        if isinstance(horizon, float) or horizon < 1:
-            raise InputError(f"the horizon must be a whole number from 1 on, not {horizon}")
+        self.horizon = whole(horizon, "the horizon", 1)
         if not 0 < alpha <= 1:
             raise InputError(f"alpha must lie in (0, 1], not {alpha}")
         if not 0 <= ssim_weight < inf:
             raise InputError(f"the weight of SSIM must be at least 0, not {ssim_weight}")
         if not 0 <= ssim_threshold <= 1:
             raise InputError(f"the threshold of SSIM must lie in [0, 1], not {ssim_threshold}")
-        self.horizon = int(horizon)
         self.alpha = alpha
         self.ssim_weight = ssim_weight
         self.ssim_threshold = ssim_threshold
@@ -190,7 +189,7 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             InputError: no such batch, an unknown option, or the batch is none of images.
         """
         self._running = False
-        super().reset(seed=seed)
+        super().reset(seed=None if seed is None else check_seed(seed))
         if not isinstance(options, Mapping | None):
             raise InputError(
                 f"options of reset are a mapping such as {{'batch': 0}}, not {options!r}"
@@ -198,15 +197,11 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         wanted = dict(options or {})
         if "batch" in wanted:
             batch = wanted.pop("batch")
-            if not isinstance(batch, Integral):
-                raise InputError(f"a batch is named by its index, not by {batch!r}")
-            batch = int(batch)
+            batch = whole(batch, "a batch", most=len(self._transitions) - 1)
         else:
             batch = int(self.np_random.integers(len(self._transitions)))
         if wanted:
             raise unknown_name("option of reset", next(iter(wanted)), ["batch"])
-        if not 0 <= batch < len(self._transitions):
-            raise InputError(f"there is no batch {batch}: there are {len(self._transitions)}")
         self._batch, self._prefix, self._taken = batch, (), 0
         outcome = self._outcome(())
         self._running = True
@@ -226,9 +221,7 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
         """
         if not self._running:
             raise ResetNeeded("call reset() first: no episode is running")
-        if not self.action_space.contains(action):
-            raise InputError(f"there is no action {action}: there are {len(self.actions)}")
-        chosen = int(action)
+        chosen = whole(action, "an action", most=len(self.actions) - 1)
         self.steps += 1
         self._taken += 1
         if self.actions[chosen] != "nop":

@@ -5,9 +5,6 @@ line. Labels come from surrogates; a decision tree on the state features carries
 images whose accuracy nobody knows.
 """
 
-import io
-import re
-import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -26,10 +23,10 @@ from torch import Tensor
 
 from superstar.errors import InputError
 from superstar.images import check_seed
+from superstar.integers import whole
 from superstar.measures import FEATURES
 
 TRUSTED_TYPES = ["sklearn.tree._tree.Tree"]
-SCHEMA = "schema.json"
 
 
 @dataclass(frozen=True)
@@ -159,7 +156,7 @@ def fit_tree(
         InputError: shapes that do not match, values not finite, fewer than two images, no depth.
     """
     features = check_states(states)
-    check_seed(seed)
+    seed = check_seed(seed)
     wanted = _zero_or_one(labels)
     owners = np.asarray(groups)
     if wanted.shape != (len(features),) or owners.shape != (len(features),):
@@ -175,14 +172,15 @@ def fit_tree(
             f"the share held out must lie in (0, 1) and leave some of the {images} images to "
             f"learn from, not {holdout}"
         )
-    if len(depths) == 0 or min(depths) < 1:
-        raise InputError(f"depths to try must be at least 1, not {list(depths)}")
+    wanted_depths = sorted({whole(depth, "a depth to try", 1) for depth in depths})
+    if not wanted_depths:
+        raise InputError("depths to try: at least one is needed")
 
     splitter = GroupShuffleSplit(n_splits=1, test_size=holdout, random_state=seed)
     train, test = next(splitter.split(features, wanted, owners))
     trees = {}
     rows = []
-    for depth in sorted(set(depths)):
+    for depth in wanted_depths:
         tree = DecisionTreeClassifier(criterion="gini", max_depth=depth, random_state=seed)
         trees[depth] = tree.fit(features[train], wanted[train])
         rows.append(
@@ -235,44 +233,10 @@ def is_operable(tree: DecisionTreeClassifier, state: ArrayLike) -> bool:
 
 
 def save_tree(tree: DecisionTreeClassifier, path: str | PathLike[str]) -> None:
-    """Write the tree with skops, which holds data only. Equal trees give equal files."""
+    """Write the tree with skops, which holds data only."""
     import skops.io  # takes a second, which few callers need
 
-    Path(path).write_bytes(_canonical(skops.io.dumps(tree)))
-
-
-def _canonical(content: bytes) -> bytes:
-    """The archive without what chance put there: times, addresses in memory, bytes of no field."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        files = {name: archive.read(name) for name in archive.namelist()}
-    schema = files.pop(SCHEMA).decode()
-    numbers: dict[str, str] = {}
-    schema = re.sub(
-        r'("__id__": |"file": ")(\d+)',
-        lambda found: found[1] + numbers.setdefault(found[2], str(len(numbers))),
-        schema,
-    )
-    beside = io.BytesIO()
-    with zipfile.ZipFile(beside, "w") as archive:
-        named = {f"{numbers[name.removesuffix('.npy')]}.npy": files[name] for name in files}
-        for name in sorted(named):
-            archive.writestr(zipfile.ZipInfo(name), _without_gaps(named[name]))
-        archive.writestr(zipfile.ZipInfo(SCHEMA), schema)
-    return beside.getvalue()
-
-
-def _without_gaps(content: bytes) -> bytes:
-    """An array file whose records have zeros between their fields."""
-    array = np.load(io.BytesIO(content))
-    if array.dtype.names is None:
-        return content
-    # Not `zeros_like`, which leaves the gaps as they are.
-    clean = np.zeros(array.shape, array.dtype)
-    for name in array.dtype.names:
-        clean[name] = array[name]
-    file = io.BytesIO()
-    np.save(file, clean)
-    return file.getvalue()
+    Path(path).write_bytes(skops.io.dumps(tree))
 
 
 def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:

@@ -5,12 +5,12 @@ Sequences are looked through exhaustively up to a depth, and from there on along
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
-from numbers import Integral
 
 from superstar.control.algorithm import Brakes
 from superstar.control.env import ShiftEnv
 from superstar.control.transitions import Prefix, Transitions
 from superstar.errors import InputError
+from superstar.integers import whole
 
 Score = Callable[[Prefix], float]
 """How good the images after a prefix of actions are: the higher, the better."""
@@ -49,7 +49,7 @@ def best_sequence(
     Raises:
         InputError: a depth or width below 1.
     """
-    _check_search(exhaustive, width)
+    exhaustive, width = whole(exhaustive, "the exhaustive depth", 1), whole(width, "the width", 1)
     first = transitions.distance_at(batch)
     scores: dict[Prefix, float] = {(): score(())}
     frontier: list[Prefix] = [()] if _may_go_on(transitions, batch, (), brakes, first) else []
@@ -92,7 +92,7 @@ def best_return(
     Raises:
         InputError: a depth or width below 1, or a discount outside [0, 1].
     """
-    _check_search(exhaustive, width)
+    exhaustive, width = whole(exhaustive, "the exhaustive depth", 1), whole(width, "the width", 1)
     if not 0 <= discount <= 1:
         raise InputError(f"the discount must lie in [0, 1], not {discount}")
     view = env.view()
@@ -127,12 +127,6 @@ def play(env: ShiftEnv, batch: int, actions: Iterable[int], discount: float) -> 
         weight *= discount
         ended = terminated or truncated
     return total, ended
-
-
-def _check_search(exhaustive: int, width: int) -> None:
-    for name, value in (("exhaustive depth", exhaustive), ("width", width)):
-        if not isinstance(value, Integral) or value < 1:
-            raise InputError(f"the {name} must be a whole number from 1 on, not {value}")
 
 
 def _may_go_on(

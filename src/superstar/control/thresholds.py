@@ -11,6 +11,7 @@ from superstar.actions import ACTIONS, Denoiser, apply_action
 from superstar.control.transitions import Embedding, check_actions
 from superstar.errors import InputError
 from superstar.images import check_images, stream
+from superstar.integers import whole
 from superstar.measures import Distance
 
 
@@ -121,12 +122,8 @@ def clean_ratios(
     names = [name for name in actions if name != "nop"]
     if not names:
         raise InputError("calibrating beta needs an action other than 'nop'")
-    if not 1 <= batch_size <= len(clean):
-        raise InputError(
-            f"a draw of {batch_size} images needs 1 to {len(clean)}: that many clean ones there are"
-        )
-    if draws < 2:
-        raise InputError(f"the spread of ratios needs at least 2 draws, not {draws}")
+    batch_size = whole(batch_size, "the number of clean images a draw", 1, len(clean))
+    draws = whole(draws, "the number of draws", 2)
 
     measure = Distance.of(distance)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isfinite
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 import torch
@@ -25,6 +25,7 @@ from superstar.corruptions.constants import BENCHMARKS, SEVERITIES, STRENGTHS, C
 from superstar.corruptions.textures import frost_source
 from superstar.errors import InputError, unknown_name
 from superstar.images import check_shape, check_values, stream
+from superstar.integers import integer, whole
 
 # Functions of (images, one generator an image, *constants).
 _RANDOM: Mapping[str, Callable[..., NDArray[np.float32]]] = {
@@ -163,12 +164,11 @@ def corrupt(
     check_shape(images)
     parts = _check_name(name)
     _check_benchmark(benchmark)
-    _check_count("seed", seed)
-    _check_count("first_index", first_index)
+    seed, first_index = whole(seed, "seed"), whole(first_index, "first_index")
     if strength is not None:
-        _check_strength(name, strength, images)
+        strength = _checked_strength(name, strength, images)
     if parts:
-        _check_severity(severity)
+        severity = whole(severity, "severity", 1, 5)
 
     if not parts:
         check_values(images)
@@ -176,12 +176,9 @@ def corrupt(
 
     corrupted = images.detach().cpu()
     for place, part in enumerate(parts):
-        if strength is None:
-            constants = _constants(part, severity, benchmark)
-        else:
-            constants = (float(strength),)
+        constants = _constants(part, severity, benchmark) if strength is None else (strength,)
         repeat = place if part in parts[:place] else None
-        corrupted = _Job(part, constants, seed, int(severity), first_index, repeat).run(corrupted)
+        corrupted = _Job(part, constants, seed, severity, first_index, repeat).run(corrupted)
     return corrupted.to(images.device)
 
 
@@ -268,22 +265,14 @@ def _check_benchmark(benchmark: str) -> None:
         raise unknown_name("benchmark", benchmark, BENCHMARKS)
 
 
-def _check_severity(severity: int) -> None:
-    if isinstance(severity, bool) or not isinstance(severity, Integral) or not 1 <= severity <= 5:
-        raise InputError(f"severity must be an integer from 1 to 5, not {severity!r}")
-
-
-def _check_count(what: str, value: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
-        raise InputError(f"{what} must be an integer of at least 0, not {value!r}")
-
-
-def _check_strength(name: str, strength: float, images: Tensor) -> None:
+def _checked_strength(name: str, strength: float, images: Tensor) -> float:
     if name not in STRENGTHS:
         raise InputError(
             f"{name!r} has no single strength: choose a severity, or a surrogate "
             f"({', '.join(SURROGATES)})"
         )
+    number = integer(strength)
+    strength = strength if number is None else number
     if isinstance(strength, bool) or not isinstance(strength, Real) or not isfinite(strength):
         raise InputError(f"strength of {name} must be a finite number, not {strength!r}")
     if name == "median_blur":
@@ -297,3 +286,4 @@ def _check_strength(name: str, strength: float, images: Tensor) -> None:
         raise InputError(
             f"strength of {name} must lie between {_WEAKEST:g} and {_STRONGEST:g}, not {strength!r}"
         )
+    return float(strength)

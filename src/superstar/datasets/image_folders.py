@@ -25,7 +25,7 @@ from superstar.datasets.image_sets import SEVERITIES, absent_shift, check_severi
 from superstar.datasets.whole import Piece, PiecesDataset
 from superstar.decoding import SUFFIXES, read_batches, read_images
 from superstar.errors import InputError
-from superstar.images import from_uint8
+from superstar.images import Indices, from_uint8
 
 GROUPS = ("blur", "digital", "extra", "noise", "weather")
 """Names of the published archives, under which their shifts may lie."""
@@ -66,12 +66,12 @@ class ImageFiles:
     def __len__(self) -> int:
         return len(self.names)
 
-    def take(self, indices: NDArray[np.int64] | slice) -> "ImageFiles":
+    def take(self, indices: Indices) -> "ImageFiles":
         """The files at `indices`, in that order."""
         chosen = np.atleast_1d(np.arange(len(self))[indices])
         return replace(self, names=tuple(self.names[i] for i in chosen), labels=self.labels[chosen])
 
-    def batch(self, indices: NDArray[np.int64] | slice = slice(None)) -> Tensor:
+    def batch(self, indices: Indices = slice(None)) -> Tensor:
         """The images at `indices` as float32 (N, 3, H, W) in [0, 1].
 
         Raises:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 import ot
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from superstar.errors import InputError
 from superstar.images import stream
+from superstar.integers import whole
 from superstar.measures.distances import check_points
 from superstar.measures.wasserstein import euclidean_distances
 
@@ -66,15 +66,8 @@ def cai_lim_distance(
             f"the second points have more dimensions than the first, {second.shape[1]} and "
             f"{first.shape[1]}: exchange them"
         )
-    if p not in (1, 2):
-        raise InputError(f"the Cai-Lim distance takes p = 1 or p = 2, not {p!r}")
-    counts = (restarts, iterations, seed)
-    whole = all(isinstance(count, Integral) for count in counts)
-    if not whole or restarts < 0 or iterations < 1 or seed < 0:
-        raise InputError(
-            "the Cai-Lim distance takes at least 0 restarts, 1 iteration and seed 0, "
-            f"not {restarts!r}, {iterations!r} and {seed!r}"
-        )
+    p, restarts = whole(p, "p", 1, 2), whole(restarts, "restarts")
+    iterations = whole(iterations, "iterations", 1)
     first, second = first - first.mean(axis=0), second - second.mean(axis=0)
     scale = float(max(np.abs(first).max(), np.abs(second).max())) or 1.0
     reduced = _without_idle_dimensions(first / scale, second.shape[1])

@@ -8,13 +8,13 @@ of images and needs an ensemble's predictions in place of points.
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
 from superstar.errors import InputError, unknown_name
+from superstar.integers import whole
 
 _REAL = (
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64),
@@ -117,19 +117,10 @@ class Distance(ABC):
     def _between(self, reference: Tensor, points: Tensor) -> float:
         """The distance between two checked sets."""
 
-    def _check_whole(self, name: str, least: int) -> None:
-        """Refuse an option that is no whole number of at least `least`."""
-        value = getattr(self, name)
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise InputError(
-                f"the distance {self.kind!r} takes a whole number of at least {least} "
-                f"for {name}, not {value!r}"
-            )
-
-    def _check_order(self, p: object) -> None:
-        """Refuse an order that is neither 1 nor 2."""
-        if not isinstance(p, Integral) or isinstance(p, bool) or p not in (1, 2):
-            raise InputError(f"the distance {self.kind!r} takes p = 1 or p = 2, not {p!r}")
+    def _check_whole(self, name: str, least: int, most: int | None = None) -> None:
+        """Refuse an option that is no whole number within the bounds."""
+        what = f"{name} of the distance {self.kind!r}"
+        object.__setattr__(self, name, whole(getattr(self, name), what, least, most))
 
 
 def check_points(points: Tensor, name: str) -> Tensor:

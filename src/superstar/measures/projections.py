@@ -8,7 +8,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,6 +19,7 @@ from torch import Tensor
 
 from superstar.errors import InputError, unknown_name
 from superstar.images import check_images, stream
+from superstar.integers import whole
 
 GRAY_WEIGHTS = (0.299, 0.587, 0.114)
 
@@ -55,11 +55,9 @@ class Projection(ABC):
             Projection._kinds[kind] = cls
 
     def __post_init__(self) -> None:
-        for name, value in (("n", self.n), ("m", self.m), ("seed", self.seed)):
-            if not isinstance(value, Integral) or isinstance(value, bool) or value < 0:
-                raise InputError(
-                    f"a projection takes a whole number of at least 0 for {name}, not {value!r}"
-                )
+        for name in ("n", "m", "seed"):
+            number = whole(getattr(self, name), f"{name} of a projection")
+            object.__setattr__(self, name, number)
         if not 1 <= self.m <= self.n:
             raise InputError(
                 f"a projection of {self.n} pixels takes between 1 and {self.n} dimensions, "

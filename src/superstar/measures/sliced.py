@@ -115,7 +115,7 @@ class SlicedWasserstein(Distance, kind="sliced_wasserstein"):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        self._check_order(self.p)
+        self._check_whole("p", 1, 2)
         self._check_whole("directions", 1)
         self._check_whole("seed", 0)
 

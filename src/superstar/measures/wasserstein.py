@@ -1,7 +1,7 @@
 """The exact empirical Wasserstein distance between sets of images (paper, sections 4 and 6)."""
 
 from dataclasses import dataclass
-from math import sqrt
+from math import frexp, ldexp, sqrt
 
 import numpy as np
 import ot
@@ -16,6 +16,9 @@ from superstar.measures.projections import Projection
 _ITERATIONS = 10**8
 _OPTIMAL = 1
 """What the network simplex of POT reports when it has reached the optimum."""
+
+_SMALL = 2.0**-10
+"""Costs that all lie below this are enlarged: POT takes for 0 what is below some 1e-15."""
 
 _NEAR = 1e-9
 """Squared distances below this share of the squared norms are lost in rounding when they come
@@ -78,10 +81,14 @@ def exact_distance(first: Tensor, second: Tensor, p: int) -> float:
         RuntimeError: the solver stopped before the optimum.
     """
     cost = euclidean_distances(first, second) if p == 1 else squared_distances(first, second)
-    total, log = ot.emd2([], [], cost, numItermax=_ITERATIONS, log=True)
+    largest = float(cost.max())
+    # A power of two, which rounds nothing.
+    exponent = -frexp(largest)[1] if largest < _SMALL else 0
+    total, log = ot.emd2([], [], np.ldexp(cost, exponent), numItermax=_ITERATIONS, log=True)
     if log["result_code"] != _OPTIMAL:
         raise RuntimeError(f"optimal transport did not converge: {log['warning']}")
-    return float(total) if p == 1 else sqrt(max(float(total), 0.0))
+    total = ldexp(float(total), -exponent)
+    return total if p == 1 else sqrt(max(total, 0.0))
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,7 @@ class Wasserstein(Distance, kind="wasserstein"):
     p: int = 1
 
     def __post_init__(self) -> None:
-        self._check_order(self.p)
+        self._check_whole("p", 1, 2)
 
     def _between(self, reference: Tensor, points: Tensor) -> float:
         return exact_distance(reference, points, self.p)

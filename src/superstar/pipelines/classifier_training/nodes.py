@@ -14,17 +14,15 @@ from superstar.classifiers import (
     WideResNet,
     accuracy,
     initialised,
-    load_named,
-    load_published,
     train_augmix,
     train_noisymix,
     train_puzzlemix,
     train_standard,
 )
-from superstar.decoding import user_path
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import ClassifierTraining, Distance, Execution, Published, Training
+from superstar.pipelines.pretrained import pretrained_classifier
 
 STANDARD = "standard"
 SCHEMES: Mapping[str, Callable[..., tuple[Classifier, list[float]]]] = {
@@ -146,16 +144,12 @@ def _schedule(given: Training, run: Execution, seed: int, checkpoint: Checkpoint
 def _published(
     name: str, given: Published | str, class_names: Sequence[str], images: ImageSet
 ) -> Classifier:
-    if isinstance(given, str):
-        classifier: Classifier = load_named(given, images.images.shape[1])
-        origin = f"the network of {name}, {given}"
-    else:
-        classifier = load_published(user_path(given.path), given.layout)
-        origin = f"the checkpoint of {name}, {given.path}"
+    classifier = pretrained_classifier(given, images.images.shape[1])
     classes = classifier.arguments["classes"]
     if classes != len(class_names):
         raise InputError(
-            f"{origin}, tells {classes} classes apart, but the images are of {len(class_names)}"
+            f"the network of {name}, {given if isinstance(given, str) else given.path}, tells "
+            f"{classes} classes apart, but the images are of {len(class_names)}"
         )
     return classifier
 

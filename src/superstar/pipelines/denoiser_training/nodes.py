@@ -5,11 +5,11 @@ from typing import Any
 
 import pandas as pd
 
-from superstar.actions import DnCNN, load_published_denoiser
+from superstar.actions import DnCNN
 from superstar.actions.denoiser_training import psnr_gains, train_denoiser
-from superstar.decoding import user_path
 from superstar.images import ImageSet
 from superstar.parameters import DenoiserTraining, Execution
+from superstar.pipelines.pretrained import pretrained_denoiser
 
 logger = logging.getLogger(__name__)
 
@@ -24,9 +24,8 @@ def train(
     """The denoiser, and its loss by epoch; a published one has no losses."""
     given, run = DenoiserTraining.model_validate(parameters), Execution.model_validate(execution)
     losses: list[float] = []
-    if given.published is not None:
-        denoiser = load_published_denoiser(user_path(given.published), enlarge=given.enlarge)
-    else:
+    denoiser = pretrained_denoiser(given)
+    if denoiser is None:
         denoiser, losses = train_denoiser(
             images,
             **given.model_dump(exclude={"assessed_sigmas", "assessed_images", "published"}),

@@ -1,0 +1,43 @@
+"""Networks that others trained, which stand in for our own: tried before a run, then used in it."""
+
+from kedro.io import DataCatalog
+from kedro.pipeline import Pipeline
+
+from superstar.actions import DnCNN, load_published_denoiser
+from superstar.classifiers import Classifier, load_named, load_published
+from superstar.decoding import user_path
+from superstar.parameters import ClassifierTraining, DenoiserTraining, Published
+
+CLASSIFIERS = {"classifier_standard", "robust_classifiers"}
+
+
+def check_pretrained(pipeline: Pipeline, catalog: DataCatalog) -> None:
+    """Load every network that the pipeline will take from others, and drop it again.
+
+    Raises:
+        InputError: a file that does not hold the network it should; a callable that returns no
+            network, or one that cannot classify images of the run's size.
+    """
+    made = pipeline.all_outputs()
+    if CLASSIFIERS & made:
+        classifiers = ClassifierTraining.model_validate(catalog.load("params:classifier_training"))
+        for given in classifiers.published.values():
+            pretrained_classifier(given, catalog.load("params:data_preparation")["size"])
+    if "denoiser" in made:
+        pretrained_denoiser(
+            DenoiserTraining.model_validate(catalog.load("params:denoiser_training"))
+        )
+
+
+def pretrained_classifier(given: Published | str, size: int) -> Classifier:
+    """The classifier of a checkpoint or a name, for square images with sides of `size` pixels."""
+    if isinstance(given, str):
+        return load_named(given, size)
+    return load_published(user_path(given.path), given.layout)
+
+
+def pretrained_denoiser(given: DenoiserTraining) -> DnCNN | None:
+    """The denoiser of a checkpoint; None where ours is trained."""
+    if given.published is None:
+        return None
+    return load_published_denoiser(user_path(given.published), enlarge=given.enlarge)
