@@ -12,7 +12,7 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 
 from superstar.errors import InputError
-from superstar.hooks import LockHook, _readable
+from superstar.hooks.guards import LockHook, _readable
 
 
 class RefusingHook:

@@ -1,4 +1,4 @@
-"""What Kedro runs before any plugin loads (entry point `kedro.init`)."""
+"""What this project sets in its process before any plugin loads."""
 
 import importlib
 import logging

@@ -30,7 +30,7 @@ from superstar.parameters.studies import (
     Sensitivity,
     TrainingSweep,
 )
-from superstar.parameters.whole import Parameters
+from superstar.parameters.whole import Parameters, is_text
 
 __all__ = [
     "BenchmarkGeneration",
@@ -55,4 +55,5 @@ __all__ = [
     "SurrogateGeneration",
     "Training",
     "TrainingSweep",
+    "is_text",
 ]

@@ -36,6 +36,7 @@ class Parameters(Section):
     """All parameters of a run."""
 
     benchmark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
+    run_name: Annotated[str, Field(min_length=1, max_length=250)] | None = None
     seed: Seed
     scale: Scale
     jpeg_quality: Annotated[int, Field(ge=1, le=100)] | None
@@ -165,6 +166,11 @@ class Parameters(Section):
             return cls.model_validate(values)
         except ValidationError as error:
             raise InputError(_first_line(error, values)) from None
+
+
+def is_text(name: str) -> bool:
+    """Whether a parameter, by its full name, is a text and nothing else."""
+    return _kinds(name.split(".")) == [str]
 
 
 def _first_line(error: ValidationError, values: dict[str, Any]) -> str:

@@ -1,16 +1,13 @@
-"""Hooks of a run: one at a time, bad input refused first, artifacts stamped, stages timed."""
+"""What a run may start from, and stamps on what it leaves."""
 
 import logging
 import os
-import threading
-import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 from filelock import FileLock, Timeout
 from kedro.framework.context import KedroContext
 from kedro.framework.hooks import hook_impl
@@ -22,9 +19,9 @@ from kedro.pipeline.node import Node
 from superstar.checkpoint import Checkpoint
 from superstar.datasets.downloads import ClassFoldersDataset
 from superstar.datasets.raw import RawDataset, unreadable
-from superstar.datasets.stage_times import StageTimesDataset
 from superstar.datasets.whole import PiecesDataset, Whole
 from superstar.errors import InputError
+from superstar.hooks.stages import stage_of
 from superstar.pipelines.corrupt.places import check_places
 from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
 
@@ -32,6 +29,10 @@ logger = logging.getLogger(__name__)
 
 ELSEWHERE = frozenset({"corrupt", "recover"})
 """Stages that write into folders that the user names, and nothing of a benchmark's."""
+
+
+OUT_OF_ORDER = ("ThreadRunner", "ParallelRunner")
+"""Runners under which MLflow would not know which run a node belongs to."""
 
 
 class LockHook:
@@ -49,7 +50,7 @@ class LockHook:
     ) -> Generator[None, Any, Any]:
         """Take the lock before anything is looked at, and keep it unless the run is refused."""
         self._release()  # Of a run in this process that Ctrl-C ended, of which no hook is told.
-        if any(_stage(node) not in ELSEWHERE for node in pipeline.nodes):
+        if any(stage_of(node) not in ELSEWHERE for node in pipeline.nodes):
             self._take(Path(run_params["project_path"]), catalog.load("params:benchmark"))
         try:
             return (yield)
@@ -108,11 +109,16 @@ class InputHook:
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> None:
-        """Check every artifact that the run reads and does not make, places and backend."""
+        """Check every artifact that the run reads and does not make, places, backend, runner."""
         from superstar.parameters import Execution
         from superstar.pipelines.backends import check_backend
         from superstar.pipelines.pretrained import check_pretrained
 
+        if any(runner in str(run_params["runner"]) for runner in OUT_OF_ORDER):
+            raise InputError(
+                "nodes run one after another, with SequentialRunner: leave out the runner, and "
+                "give --params execution.workers=N to use N processes"
+            )
         if {"corrupted_sets", "corrupted_description"} & pipeline.all_outputs():
             check_places(catalog, _again(run_params))
         if "params:execution" in pipeline.inputs():
@@ -147,7 +153,7 @@ class ProvenanceHook:
         self._unsaved: set[str] = set()
         self._checkpoints: dict[str, Checkpoint] = {}
 
-    @hook_impl
+    @hook_impl(tryfirst=True)
     def before_pipeline_run(
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> None:
@@ -228,126 +234,6 @@ class ProvenanceHook:
         }
 
 
-class StageHook:
-    """Logs a line for each node, notes its time and peak memory, and tells MLflow the stages'.
-
-    A node's time runs from the end of the one before, so that loading and saving (where lazily
-    made sets are made) count, and the stages add up to the run.
-    """
-
-    def __init__(self) -> None:
-        self._catalog: DataCatalog
-        self._memory = _MemoryWatch()
-        self._unsaved: set[str] = set()
-        self._last_end = 0.0
-        self._seconds: dict[str, float] = {}
-        self._peaks: dict[str, float] = {}
-
-    @hook_impl
-    def before_pipeline_run(self, catalog: DataCatalog) -> None:
-        """Begin the clock, and begin watching memory."""
-        self._catalog = catalog
-        self._seconds, self._peaks = {}, {}
-        self._last_end = time.perf_counter()
-        self._memory.start()
-
-    @hook_impl
-    def before_node_run(self, node: Node) -> None:
-        """Announce the node."""
-        logger.info("%s: %s ...", _stage(node), node.short_name)
-        self._unsaved = set(node.outputs)
-
-    @hook_impl(trylast=True)
-    def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
-        """Once all outputs are saved, the node is done."""
-        self._unsaved.discard(dataset_name)
-        if self._unsaved:
-            return
-        now = time.perf_counter()
-        seconds, peak, stage = now - self._last_end, self._memory.peak_gb(), _stage(node)
-        self._seconds[stage] = self._seconds.get(stage, 0.0) + seconds
-        self._peaks[stage] = max(self._peaks.get(stage, 0.0), peak)
-        self._last_end = now
-        self._memory.reset()
-        times = self._catalog.get("stage_times")
-        if isinstance(times, StageTimesDataset) and node in pipelines["__default__"].nodes:
-            times.note(stage, node.short_name, seconds, peak)
-        logger.info(
-            "%s: %s done in %.1f s, peak memory %.2f GB", stage, node.short_name, seconds, peak
-        )
-
-    @hook_impl(tryfirst=True)
-    def after_pipeline_run(self) -> None:
-        """Send the stages' figures to the MLflow run before it closes."""
-        import mlflow
-
-        self._memory.stop()
-        if not self._seconds:
-            logger.info("nothing to do: every output is there, made with these parameters")
-            return
-        total, peak = sum(self._seconds.values()), max(self._peaks.values())
-        for stage, seconds in self._seconds.items():
-            logger.info("%-22s %6.1f s  %5.2f GB", stage, seconds, self._peaks[stage])
-        logger.info("%-22s %6.1f s  %5.2f GB", "whole run", total, peak)
-        if mlflow.active_run() is not None:
-            mlflow.log_metrics(
-                {f"stage_seconds.{stage}": s for stage, s in self._seconds.items()}
-                | {f"peak_memory_gb.{stage}": gb for stage, gb in self._peaks.items()}
-                | {"seconds": total, "peak_memory_gb": peak}
-            )
-
-    @hook_impl
-    def on_pipeline_error(self) -> None:
-        """Stop watching memory."""
-        self._memory.stop()
-
-
-class _MemoryWatch:
-    """Samples the memory of this process and its children; what they share counts once."""
-
-    interval_seconds = 1.0
-
-    def __init__(self) -> None:
-        self._peak = 0
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        self.reset()
-        self._stop.clear()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def reset(self) -> None:
-        self._peak = _used_bytes()
-
-    def peak_gb(self) -> float:
-        self._peak = max(self._peak, _used_bytes())
-        return self._peak / 1e9
-
-    def stop(self) -> None:
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _watch(self) -> None:
-        while not self._stop.wait(self.interval_seconds):
-            self._peak = max(self._peak, _used_bytes())
-
-
-def _used_bytes() -> int:
-    this = psutil.Process()
-    total = 0
-    for process in (this, *this.children(recursive=True)):
-        try:
-            memory = process.memory_full_info()
-        except psutil.Error:
-            continue
-        # Proportional set size, where the system tells it.
-        total += getattr(memory, "pss", memory.uss)
-    return total
-
-
 @contextmanager
 def _readable() -> Iterator[None]:
     """What the operating system refuses of an input is the user's to mend."""
@@ -355,10 +241,6 @@ def _readable() -> Iterator[None]:
         yield
     except OSError as error:
         raise unreadable(error) from error
-
-
-def _stage(node: Node) -> str:
-    return node.namespace or node.name
 
 
 def _again(run_params: dict[str, Any]) -> bool:

@@ -1,0 +1,93 @@
+"""Configuration of one project: its paths start at its folder, wherever a command is given."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from kedro.config import OmegaConfigLoader
+from omegaconf import OmegaConf
+from omegaconf.resolvers import oc
+
+PATHS = (
+    "classifier_training.published.*.path",
+    "denoiser_training.published",
+    "corrupt.input",
+    "corrupt.output",
+)
+"""Parameters that are paths; `*` is any name."""
+
+
+class ProjectConfigLoader(OmegaConfigLoader):
+    """Kedro's loader, which knows the project that it reads for.
+
+    OmegaConf keeps one table of resolvers for the process. They are entered anew before each use,
+    so that sessions of several projects do not read with one another's.
+
+    Attributes:
+        project: the project's folder. Where the configuration lies in it, unless a session says
+            otherwise.
+    """
+
+    def __init__(self, conf_source: str | Path, *args: Any, **kwargs: Any):
+        self.project = Path(conf_source).absolute().parent
+        super().__init__(conf_source, *args, **kwargs)
+
+    def __getitem__(self, key: str) -> dict[str, Any]:
+        for name, resolver in (
+            ("project_path", self._in_project),
+            ("project_url", lambda relative: quote(self._in_project(relative))),
+            ("from_project", self.from_project),
+            # Nothing given is a path too: whether one is needed, the run itself tells.
+            ("given_path", lambda path: self.from_project(path or "")),
+            ("beside", lambda path, ending: f"{Path(path)}{ending}"),
+            ("oc.env", oc.env),
+            ("globals", self._get_globals_value),
+        ):
+            OmegaConf.register_new_resolver(name, resolver, replace=True)
+        read = super().__getitem__(key)
+        if key == "parameters":
+            for path in PATHS:
+                self._locate(read, path.split("."))
+        return read
+
+    def from_project(self, given: Any) -> Any:
+        """A path that a user gives: `~` is the home, a relative one starts at the project.
+
+        Links and `..` are followed. Of paths by name, and of a list of paths, each. What is no
+        path stays as it is, so that what takes it can say so.
+        """
+        if isinstance(given, Mapping):
+            return {name: self.from_project(each) for name, each in given.items()}
+        if isinstance(given, Sequence) and not isinstance(given, str):
+            return [self.from_project(each) for each in given]
+        if not isinstance(given, str):
+            return given
+        return str(Path(self.project, os.path.expanduser(given)).resolve())
+
+    def defaults(self) -> dict[str, Any]:
+        """The parameters as the files of the environment give them."""
+        files = type(self)(
+            self.conf_source,
+            env=self.env,
+            base_env=self.base_env,
+            default_run_env=self.default_run_env,
+            merge_strategy=self.merge_strategy,
+        )
+        files.project = self.project
+        return files["parameters"]
+
+    def _in_project(self, relative: str) -> str:
+        return str(self.project / relative)
+
+    def _locate(self, values: Any, path: list[str]) -> None:
+        """Make the paths at a place of the parameters start at the project."""
+        if not isinstance(values, dict):
+            return
+        first, *rest = path
+        for name in values if first == "*" else {first} & values.keys():
+            if rest:
+                self._locate(values[name], rest)
+            else:
+                values[name] = self.from_project(values[name])
