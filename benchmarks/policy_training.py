@@ -12,11 +12,11 @@ from benchmarks.agreement.setups import cifar100, read_parquet_images
 from benchmarks.machine import facts
 from superstar.actions.dncnn import DnCNN, load_denoiser
 from superstar.control import ShiftEnv
+from superstar.control.actor_critic import train_actor_critic
 from superstar.corruptions import corrupt
 from superstar.errors import InputError
 from superstar.images import from_uint8, stream, to_uint8
 from superstar.parameters import PolicyTraining, SurrogateGeneration
-from superstar.pipelines.policies import train
 
 CONFIGURATION = Path(__file__).parents[1] / "conf" / "base"
 BATCH = 1000
@@ -50,16 +50,12 @@ def measure(folder: Path, denoiser: DnCNN, console: Console) -> str:
         projection,
         horizon=given.horizon,
         alpha=given.alpha,
-        ssim_weight=SSIM_WEIGHT,
-        ssim_threshold=given.reward.ssim_threshold,
-        data_range=given.reward.data_range,
-        regulariser=given.reward.regulariser,
         denoiser=denoiser,
-        memory_limit=given.memory_limit_mb * 2**20,
+        **given.environment | {"ssim_weight": SSIM_WEIGHT},
     )
     with console.status(f"{given.episodes} episodes"):
         start = time.perf_counter()
-        result = train(env, given, seed=0, progress=False)
+        result = train_actor_critic(env, seed=0, progress=False, **given.training)
         seconds = time.perf_counter() - start
     last = result.curves["return"].tail(WINDOW).mean()
     return (

@@ -118,7 +118,7 @@ def test_every_environment_is_valid(environment):
         ("seed", 10**30, "parameter seed = 1000"),
         ("execution.device", "nonsense", "parameter execution.device = 'nonsense'"),
         ("execution.backend", "slurm", "parameter execution.backend = 'slurm'"),
-        ("execution.address", "tcp://host:8786", "set execution.backend to dask or ray"),
+        ("execution.address", "tcp://host:8786", "set execution.backend to dask,"),
         ("execution.retries", -1, "parameter execution.retries = -1"),
         ("execution.device", "cuda:99", "there is no cuda:99 on this machine"),
         ("distance.std", [0.2, 0.0, 0.2], "parameter distance.std.1 = 0.0"),

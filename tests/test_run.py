@@ -222,7 +222,7 @@ def test_a_policy_training_killed_half_way_resumes_to_the_same_policy(project_co
         )
     ]
     straight = [path.read_bytes() for path in paths]
-    checkpoint = project_copy.data("06_models/policy_checkpoint.safetensors")
+    checkpoint = project_copy.data("06_models/train_policy.unfinished/policy.safetensors")
     assert not checkpoint.exists()
     paths[0].unlink()
     options = ["--pipelines", "policy_training", "--only-missing-outputs"]
@@ -237,7 +237,7 @@ def test_a_policy_training_killed_half_way_resumes_to_the_same_policy(project_co
     assert "policy training goes on from episode 6" in outcome.stderr
     assert "calibrate_thresholds" not in outcome.stderr
     assert [path.read_bytes() for path in paths] == straight
-    assert not checkpoint.exists()
+    assert not checkpoint.parent.exists()
 
 
 def test_a_classifier_training_killed_half_way_resumes_to_the_same_classifier(project_copy):
@@ -246,7 +246,9 @@ def test_a_classifier_training_killed_half_way_resumes_to_the_same_classifier(pr
     curve = project_copy.data("07_model_output/curves/classifier_standard.parquet")
     paths = [classifier, robust, curve]
     straight = [path.read_bytes() for path in paths]
-    checkpoint = project_copy.data("06_models/standard_checkpoint.safetensors")
+    checkpoint = project_copy.data(
+        "06_models/classifiers/train_standard_classifier.unfinished/standard.safetensors"
+    )
     classifier.unlink()
     options = ["--pipelines", "classifier_training", "--only-missing-outputs"]
     killed = project_copy.python(KILLED_IN_TRAINING, "run", "--env", "test", *options)
@@ -256,14 +258,14 @@ def test_a_classifier_training_killed_half_way_resumes_to_the_same_classifier(pr
     assert outcome.returncode == 0, outcome.stderr
     assert "classifier standard goes on from epoch 3" in outcome.stderr
     assert [path.read_bytes() for path in paths] == straight
-    assert not checkpoint.exists()
+    assert not checkpoint.parent.exists()
 
 
 def test_an_evaluation_killed_half_way_goes_on_with_what_is_missing(project_copy):
     names = ("results", "gains", "steps", "first_actions")
     paths = [project_copy.data(f"07_model_output/evaluation_{name}.parquet") for name in names]
     straight = [path.read_bytes() for path in paths]
-    cells = project_copy.data("07_model_output/evaluation_cells")
+    cells = project_copy.data("07_model_output/evaluate.unfinished")
     assert not cells.exists()
     paths[0].unlink()
     options = ["--pipelines", "evaluation", "--only-missing-outputs"]

@@ -15,11 +15,11 @@ from sklearn.tree import DecisionTreeClassifier
 from superstar.actions import ACTIONS, DnCNN
 from superstar.control import Supervisor
 from superstar.control.networks import Actor
+from superstar.control.protocol import Cell
 from superstar.datasets import ImageFiles
 from superstar.datasets.image_folders import list_classes, list_images, output_names, write_images
 from superstar.measures import Projection
 from superstar.parameters import Distance
-from superstar.pipelines.evaluation.protocol import Cell
 from superstar.pipelines.shifting import shift_files
 from superstar.training import global_seed
 

@@ -19,14 +19,14 @@ from benchmarks.scale.inputs import ACTION, CELL, repeated, section
 from superstar.actions import apply_action
 from superstar.classifiers import load_named, predict
 from superstar.control import Supervisor
-from superstar.measures import state_features
-from superstar.pipelines.evaluation.protocol import (
+from superstar.control.protocol import (
     CellResult,
     Protocol,
     evaluate_cell,
     recover_batch,
 )
-from superstar.pipelines.scoring import Actions, parts
+from superstar.control.scoring import Actions, parts
+from superstar.measures import state_features
 
 ONE_THREAD = {
     "OMP_NUM_THREADS": "1",

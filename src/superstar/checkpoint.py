@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from operator import index
 from pathlib import Path
@@ -148,6 +149,25 @@ def restore(tensors: Mapping[str, Tensor], **parts: nn.Module | Optimizer) -> No
                 tensor = torch.empty_like(parameters[int(index)]).copy_(tensor)
             moments.setdefault(int(index), {})[key] = tensor.detach()
         part.load_state_dict(part.state_dict() | {"state": moments})
+
+
+_OWN: ContextVar[Checkpoint | None] = ContextVar("own checkpoint", default=None)
+
+
+def keep_in(checkpoint: Checkpoint | None) -> None:
+    """From here on what runs in this thread has this folder for what it must know to go on."""
+    _OWN.set(checkpoint)
+
+
+def own_checkpoint() -> Checkpoint | None:
+    """The folder that `keep_in` named last; None where nothing is to be kept."""
+    return _OWN.get()
+
+
+def own_part(name: str) -> Checkpoint | None:
+    """The file of one computation in that folder."""
+    folder = own_checkpoint()
+    return None if folder is None else folder.part(name)
 
 
 def _digest(values: str, tensors: Mapping[str, Tensor]) -> str:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from operator import index
 from os import PathLike
 from pathlib import Path
@@ -104,3 +105,12 @@ def _check_types(weights: Mapping[str, Tensor], network: nn.Module) -> None:
     for name, own in network.state_dict().items():
         if name in weights and weights[name].dtype != own.dtype:
             raise TypeError(f"{name} is {weights[name].dtype}, not {own.dtype}")
+
+
+def on_device(network: Network, device: str | torch.device) -> Network:
+    """A copy of a network on a device; the network itself where it is there."""
+    wanted = torch.device(device)
+    here = next((parameter.device for parameter in network.parameters()), wanted)
+    if here.type == wanted.type and wanted.index in (None, here.index):
+        return network
+    return deepcopy(network).to(wanted)

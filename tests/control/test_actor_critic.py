@@ -210,7 +210,7 @@ def test_a_finished_training_is_not_repeated(world: World, tmp_path: Path):
         {"learning_rate": 2e-4},
         {"discount": 0.8},
         {"exploration_base": 0.8},
-        {"exploration_decay": 0.08},
+        {"exploration_rate": 0.08},
         {"exploration_floor": 0.2},
         {"reward_scale": 0.02},
         {"seed": 1},
@@ -263,7 +263,7 @@ def test_training_that_diverges_says_so(change):
 
 def test_exploration_stops_at_its_floor():
     curves = train_actor_critic(
-        Signpost(), episodes=5, exploration_base=0.5, exploration_decay=2, progress=False
+        Signpost(), episodes=5, exploration_base=0.5, exploration_rate=2, progress=False
     ).curves
     assert_allclose(curves["exploration"], [0.25, 0.1, 0.1, 0.1, 0.1])
 
@@ -385,7 +385,7 @@ def test_files_that_are_no_released_networks_are_refused(tmp_path):
         ({"learning_rate": 0.0}, "learning rate"),
         ({"reward_scale": 0.0}, "reward scale"),
         ({"exploration_base": 0.0}, "exploration"),
-        ({"exploration_decay": -1.0}, "exploration"),
+        ({"exploration_rate": -1.0}, "exploration"),
         ({"exploration_floor": 2.0}, "exploration"),
     ],
 )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from superstar.checkpoint import Checkpoint
+from superstar.checkpoint import Checkpoint, keep_in
 from superstar.classifiers import WideResNet, initialised
 from superstar.errors import InputError
 from superstar.images import ImageSet
@@ -60,11 +60,10 @@ def images() -> ImageSet:
 
 @pytest.fixture(scope="module")
 def standard(images, tmp_path_factory):
-    checkpoint = Checkpoint(tmp_path_factory.mktemp("standard") / "checkpoint.safetensors")
-    return ordinary(images, checkpoint)[0]
+    return ordinary(images)[0]
 
 
-def ordinary(images, checkpoint, published=GIVEN["published"]):
+def ordinary(images, published=GIVEN["published"]):
     return nodes.train_standard_classifier(
         images,
         NAMES,
@@ -74,14 +73,15 @@ def ordinary(images, checkpoint, published=GIVEN["published"]):
         DISTANCE,
         EXECUTION,
         0,
-        checkpoint,
     )
 
 
 def robust(standard, images, path, given=GIVEN):
-    return nodes.train_robust_classifiers(
-        standard, images, NAMES, given, EXECUTION, 0, Checkpoint(path)
-    )
+    keep_in(Checkpoint(path))
+    try:
+        return nodes.train_robust_classifiers(standard, images, NAMES, given, EXECUTION, 0)
+    finally:
+        keep_in(None)
 
 
 def test_every_scheme_starts_from_standard_and_leaves_it_alone(standard, images, tmp_path):
@@ -153,7 +153,7 @@ def test_published_classifiers_are_taken_instead(standard, images, tmp_path):
     assert curves.columns.tolist() == ["epoch", "puzzlemix"]
     assert classifiers["augmix"].arguments["block"] == "raw_shortcut"
     elsewhere = {"standard": published(tmp_path / "three.pt")}
-    taken, losses = ordinary(images, Checkpoint(tmp_path / "unused"), elsewhere)
+    taken, losses = ordinary(images, elsewhere)
     assert torch.equal(taken.head.weight, classifiers["augmix"].head.weight)
     assert losses.empty
 
@@ -184,7 +184,7 @@ def test_networks_of_ones_own_are_named(standard, images, tmp_path, monkeypatch)
     given["published"]["augmix"] = "networks_of_a_user:mine"
     with pytest.raises(InputError, match="_user:mine, tells 3 classes apart, but the images are o"):
         nodes.train_robust_classifiers(
-            standard, images, ["one", "two"], GIVEN | given, EXECUTION, 0, Checkpoint(tmp_path)
+            standard, images, ["one", "two"], GIVEN | given, EXECUTION, 0
         )
 
 

@@ -10,14 +10,14 @@ import torch
 from sklearn.tree import DecisionTreeClassifier
 from torch import nn
 
-from superstar.checkpoint import Checkpoint
+from superstar.checkpoint import Checkpoint, keep_in
 from superstar.control import Supervisor
+from superstar.control.finished import FinishedCells
 from superstar.control.networks import Actor
+from superstar.control.protocol import Cell, Protocol
 from superstar.images import ImageSet
 from superstar.measures import Projection
 from superstar.pipelines.evaluation import nodes
-from superstar.pipelines.evaluation.finished import FinishedCells
-from superstar.pipelines.evaluation.protocol import Cell, Protocol
 
 ACTIONS = ("nop", "wavelet_visu", "clahe_2_1")
 EVALUATION = {"severities": [1, 5], "trials": 2, "batch_size": 8, "precision": "float32"}
@@ -83,18 +83,21 @@ def supervisor():
 
 
 def evaluate(supervisor, sets, folder, **execution):
-    return nodes.evaluate(
-        sets,
-        supervisor,
-        Bright(),
-        {"augmix": Bright()},
-        {"elsewhere": (Actor(len(ACTIONS)), ACTIONS)},
-        EVALUATION,
-        {"shifts": ["contrast", "fog"], "batch_size": 1},
-        EXECUTION | execution,
-        0,
-        Checkpoint(folder),
-    )
+    keep_in(None if folder is None else Checkpoint(folder))
+    try:
+        return nodes.evaluate(
+            sets,
+            supervisor,
+            Bright(),
+            {"augmix": Bright()},
+            {"elsewhere": (Actor(len(ACTIONS)), ACTIONS)},
+            EVALUATION,
+            {"shifts": ["contrast", "fog"], "batch_size": 1},
+            EXECUTION | execution,
+            0,
+        )
+    finally:
+        keep_in(None)
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +127,13 @@ def test_what_is_finished_is_taken_as_it_was(straight, supervisor, tmp_path):
     sets = Sets(tmp_path / "log")
     assert_same(evaluate(supervisor, sets, folder, batch_size=100), tables)
     assert not sets.log.exists()
+
+
+def test_where_nothing_is_to_be_kept_nothing_is(straight, supervisor, tmp_path):
+    torch.manual_seed(1)
+    sets = Sets(tmp_path / "log")
+    assert_same(evaluate(supervisor, sets, None, workers=2), straight[0])
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
 def test_a_cell_that_fails_is_told_and_made_by_the_next_run(straight, supervisor, tmp_path):

@@ -10,10 +10,7 @@ import torch
 from torch import nn
 
 from superstar.control import Supervisor
-from superstar.control.networks import always, load_actor, uniform
-from superstar.images import ImageSet, to_uint8
-from superstar.pipelines.oracle import report, summary
-from superstar.pipelines.oracle.comparison import (
+from superstar.control.comparison import (
     BRAKED,
     BY_ACCURACY,
     BY_DISTANCE,
@@ -22,6 +19,9 @@ from superstar.pipelines.oracle.comparison import (
     Search,
     compare,
 )
+from superstar.control.networks import always, load_actor, uniform
+from superstar.images import ImageSet, to_uint8
+from superstar.pipelines.oracle import report, summary
 
 KEYS = {"split": "test", "shift": "fog", "severity": 2}
 

@@ -8,13 +8,14 @@ import pandas as pd
 import pytest
 from gymnasium import spaces
 from kedro.framework.hooks.manager import _create_hook_manager
-from kedro.io import DataCatalog, DatasetError, MemoryDataset
+from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 from kedro.runner import SequentialRunner
 
 from superstar import hooks
+from superstar.checkpoint import own_checkpoint, own_part
 from superstar.control.actor_critic import train_actor_critic
-from superstar.datasets import CheckpointDataset, CSVDataset
+from superstar.datasets import CSVDataset
 
 RESUME = {"only_missing_outputs": True}
 
@@ -37,7 +38,7 @@ class Project:
     """One node that trains for eight episodes with a checkpoint every two."""
 
     def __init__(self, folder):
-        self.checkpoint = CheckpointDataset(filepath=str(folder / "policy_checkpoint.safetensors"))
+        self.checkpoint = folder / "train.unfinished" / "policy.safetensors"
         self.curves, self.seeds = (
             CSVDataset(filepath=str(folder / f"{name}.csv"), save_args={"index": False})
             for name in ("curves", "seeds")
@@ -45,7 +46,7 @@ class Project:
         self.fail_at = None
         self.started = []
 
-    def train(self, seed, checkpoint):
+    def train(self, seed):
         env = Guess()
         reset, started = env.reset, []
 
@@ -58,22 +59,19 @@ class Project:
         env.reset, self.started = count, started
         # The seed of the training itself is fixed: only the fingerprint tells the runs apart.
         curves = train_actor_critic(
-            env, episodes=8, checkpoint=checkpoint, checkpoint_episodes=2, progress=False
+            env, episodes=8, checkpoint=own_part("policy"), checkpoint_episodes=2, progress=False
         ).curves
         return curves, pd.DataFrame({"seed": [seed]})
 
     def run(self, seed=1, fail_at=None, **run_params):
         self.fail_at = fail_at
-        pipeline = Pipeline(
-            [node(self.train, ["params:seed", "checkpoint"], ["curves", "seeds"], name="train")]
-        )
+        pipeline = Pipeline([node(self.train, "params:seed", ["curves", "seeds"], name="train")])
         manager = _create_hook_manager()
         manager.register(hooks.ProvenanceHook())
         manager.register(hooks.InputHook())
         catalog = DataCatalog(
             {
                 "params:seed": MemoryDataset(seed),
-                "checkpoint": self.checkpoint,
                 "curves": self.curves,
                 "seeds": self.seeds,
             }
@@ -105,8 +103,9 @@ def interrupted(project):
 def test_a_run_that_is_not_interrupted_leaves_no_checkpoint(project):
     project.run()
     assert project.episodes == 8
+    assert own_checkpoint() is None
     assert project.curves.exists()
-    assert not project.checkpoint.exists()
+    assert not project.checkpoint.parent.exists()
 
 
 def test_a_resumed_run_goes_on_from_the_checkpoint(interrupted, caplog):
@@ -115,7 +114,7 @@ def test_a_resumed_run_goes_on_from_the_checkpoint(interrupted, caplog):
     assert "policy training goes on from episode 4" in caplog.messages
     assert interrupted.episodes == 4
     resumed = interrupted.curves.load()
-    assert not interrupted.checkpoint.exists()
+    assert not interrupted.checkpoint.parent.exists()
     interrupted.run()
     pd.testing.assert_frame_equal(interrupted.curves.load(), resumed, check_exact=True)
 
@@ -123,7 +122,7 @@ def test_a_resumed_run_goes_on_from_the_checkpoint(interrupted, caplog):
 def test_nothing_is_resumed_under_other_parameters(interrupted):
     interrupted.run(seed=2, **RESUME)
     assert interrupted.episodes == 8
-    assert not interrupted.checkpoint.exists()
+    assert not interrupted.checkpoint.parent.exists()
 
 
 def test_a_plain_run_starts_afresh(interrupted):
@@ -143,9 +142,4 @@ def test_a_run_that_ends_between_training_and_saving_trains_no_more(project, mon
     project.run(**RESUME)
     assert project.episodes == 0
     assert project.seeds.exists()
-    assert not project.checkpoint.exists()
-
-
-def test_kedro_does_not_write_checkpoints(project):
-    with pytest.raises(DatasetError, match="written by the node that reads it"):
-        project.checkpoint.save({})
+    assert not project.checkpoint.parent.exists()

@@ -16,6 +16,15 @@ from superstar.actions import apply_action
 from superstar.classifiers import accuracy
 from superstar.control import Supervisor
 from superstar.control.networks import always, load_actor
+from superstar.control.points import (
+    OWN,
+    Point,
+    Setting,
+    from_table,
+    lay_out,
+    to_table,
+)
+from superstar.control.sweep import Measuring, measure_set, train_points
 from superstar.datasets import PartitionedImageSets
 from superstar.errors import InputError
 from superstar.images import ImageSet, stream, to_uint8
@@ -27,17 +36,8 @@ from superstar.parameters import (
     TrainingSweep,
 )
 from superstar.pipelines.sensitivity import create_pipeline, report, summary
-from superstar.pipelines.sensitivity.measuring import Measuring, measure_set
 from superstar.pipelines.sensitivity.nodes import lay_out_points
-from superstar.pipelines.sensitivity.points import (
-    OWN,
-    Point,
-    Setting,
-    from_table,
-    lay_out,
-    to_table,
-)
-from superstar.pipelines.sensitivity.training import regrouped, train_group
+from superstar.pipelines.sets import policy_batches
 
 MINE = Setting(
     alpha=0.9,
@@ -71,7 +71,7 @@ def retrained(**values) -> TrainingSweep:
 def test_every_value_is_a_point_once_and_the_rest_stays_as_it_is():
     here = run_time(alpha=[0.8, 0.9, 0.8], beta=[1.12, 0.97])
     anew = retrained(alpha=[0.8], batch_size=[40, 20])
-    points = list(lay_out(MINE, here, anew, beta_at=lambda size: 1 - 1 / size))
+    points = list(lay_out(MINE, dict(here), dict(anew), beta_at=lambda size: 1 - 1 / size))
     assert [(point.name, point.policy) for point in points] == [
         (OWN, OWN),
         ("alpha=0.8", OWN),
@@ -84,7 +84,7 @@ def test_every_value_is_a_point_once_and_the_rest_stays_as_it_is():
 
 
 def test_without_values_the_own_setting_remains():
-    points = list(lay_out(MINE, run_time(), retrained(), beta_at=lambda size: 1.0))
+    points = list(lay_out(MINE, dict(run_time()), dict(retrained()), beta_at=lambda size: 1.0))
     assert points == [Point(OWN, False, MINE)]
 
 
@@ -107,7 +107,7 @@ def test_images_are_regrouped_within_their_surrogate():
     }
     groups = [
         [round(255 * float(image.mean())) for image in batch]
-        for batch in regrouped(batches, policy, 3)
+        for batch in policy_batches(batches, "training", policy, 3)
     ]
     assert groups == [[0, 1, 2], [3, 4, 5], [100, 101, 102], [103, 104, 105]]
 
@@ -162,7 +162,11 @@ def test_training_in_the_own_setting_gives_the_own_policy(finished_run, given, s
         given.seed,
     )
     again = Point("alpha", True, own)
-    actors = train_group([again], batches, supervisor, given.policy_training, policy, "cpu")
+    training = given.policy_training
+    env = supervisor.environment(
+        policy_batches(batches, "training", policy), **training.environment
+    )
+    actors = train_points([again], env, **training.training)
     (actor,) = actors.values()
     trained, expected = actor.state_dict(), supervisor.actor.state_dict()
     assert all(torch.equal(trained[name], expected[name]) for name in expected)

@@ -72,7 +72,7 @@ def train_actor_critic(
     learning_rate: float = 1e-4,
     discount: float = 0.9,
     exploration_base: float = 0.9,
-    exploration_decay: float = 0.07,
+    exploration_rate: float = 0.07,
     exploration_floor: float = 0.1,
     reward_scale: float = 0.01,
     seed: int = 0,
@@ -93,7 +93,7 @@ def train_actor_critic(
         learning_rate: Adam's, of both networks.
         discount: γ of the returns, in [0, 1].
         exploration_base: base of the exploration probability, in (0, 1].
-        exploration_decay: its exponent per episode, at least 0.
+        exploration_rate: its exponent per episode, at least 0.
         exploration_floor: the least exploration probability, in [0, 1].
         reward_scale: rewards are multiplied by this before the updates, not in the curves. Returns
             of several hundreds are out of the critic's reach at 1e-4 within some hundred updates,
@@ -115,10 +115,10 @@ def train_actor_critic(
     """
     check_training(episodes, learning_rate, discount, reward_scale)
     checkpoint_episodes = whole(checkpoint_episodes, "checkpoint_episodes", 1)
-    if not (0 < exploration_base <= 1 and exploration_decay >= 0 and 0 <= exploration_floor <= 1):
+    if not (0 < exploration_base <= 1 and exploration_rate >= 0 and 0 <= exploration_floor <= 1):
         raise InputError(
             "exploration needs a base in (0, 1], a decay of at least 0 and a floor in [0, 1], not "
-            f"{exploration_base}, {exploration_decay}, {exploration_floor}"
+            f"{exploration_base}, {exploration_rate}, {exploration_floor}"
         )
     names = action_names(env)
     settings = {
@@ -126,7 +126,7 @@ def train_actor_critic(
         "episodes": episodes,
         "learning_rate": learning_rate,
         "discount": discount,
-        "exploration": [exploration_base, exploration_decay, exploration_floor],
+        "exploration": [exploration_base, exploration_rate, exploration_floor],
         "reward_scale": reward_scale,
         "seed": seed,
     }
@@ -146,9 +146,7 @@ def train_actor_critic(
 
     policy = sampled(learner.actor)
     for episode in _track(range(learner.episode, episodes), progress):
-        exploration = max(
-            exploration_floor, exploration_base ** (exploration_decay * (episode + 1))
-        )
+        exploration = max(exploration_floor, exploration_base ** (exploration_rate * (episode + 1)))
 
         def explore(
             state: NDArray[np.float32], rng: np.random.Generator, rate: float = exploration

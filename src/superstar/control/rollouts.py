@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from superstar.control.env import ShiftEnv
 from superstar.control.networks import N_FEATURES, Policy, SampledPolicy
 from superstar.errors import InputError
+from superstar.images import stream
 
 
 @dataclass
@@ -121,6 +122,21 @@ def discounted_returns(rewards: Sequence[float], discount: float) -> list[float]
         total = reward + discount * total
         returns.append(total)
     return returns[::-1]
+
+
+def mean_return(env: ShiftEnv, policy: Policy, batches: int, discount: float, seed: int) -> float:
+    """Mean discounted return of a policy, one episode a batch.
+
+    Args:
+        env: the environment; one for all policies, so that their returns compare.
+        policy: π.
+        batches: how many the environment has.
+        discount: γ.
+        seed: of the sampling, which is the same for every policy.
+    """
+    streams = [stream(seed, "sensitivity return", batch) for batch in range(batches)]
+    episodes = rollouts(env, policy, range(batches), streams)
+    return sum(discounted_returns(e.rewards, discount)[0] for e in episodes) / batches
 
 
 def action_names(env: gymnasium.Env) -> tuple[str, ...]:

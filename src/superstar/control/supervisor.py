@@ -1,12 +1,12 @@
 """The supervisor: everything that Algorithm 1 needs, in one folder and behind one call."""
 
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,11 +19,14 @@ from superstar.actions import Denoiser, load_denoiser, save_denoiser
 from superstar.control.algorithm import Brakes, Step, StopReason, select_transforms
 from superstar.control.networks import Actor, load_actor, sampled, save_actor
 from superstar.control.operability import load_tree, save_tree
-from superstar.control.transitions import check_actions
+from superstar.control.transitions import Transitions, check_actions
 from superstar.errors import InputError
 from superstar.images import SMALLEST_SIDE, check_images, stream
 from superstar.measures import Distance, Projection
-from superstar.weights import save_tensors
+from superstar.weights import on_device, save_tensors
+
+if TYPE_CHECKING:
+    from superstar.control.env import ShiftEnv
 
 SPEC = "supervisor.json"
 ACTOR = "actor.safetensors"
@@ -183,6 +186,44 @@ class Supervisor:
             operable=selection.operable,
             stopped_by=selection.stop_reason,
             steps=selection.steps,
+        )
+
+    def on(self, device: str) -> "Supervisor":
+        """A supervisor whose denoiser computes on a device; this one where it does so already."""
+        denoiser = None if self.denoiser is None else on_device(self.denoiser, device)
+        return self if denoiser is self.denoiser else replace(self, denoiser=denoiser)
+
+    def transitions(self, batches: Sequence[Tensor], memory_limit: int) -> Transitions:
+        """What its actions do to batches of images; arguments are those of `Transitions`."""
+        return Transitions(
+            batches,
+            self.validation_points,
+            self.projection,
+            distance=self.distance,
+            actions=self.actions,
+            denoiser=self.denoiser,
+            memory_limit=memory_limit,
+        )
+
+    def environment(self, batches: Sequence[Tensor], **others: Any) -> "ShiftEnv":
+        """The environment of its policy, with its α and horizon.
+
+        Args:
+            batches: as of `ShiftEnv`.
+            others: of `ShiftEnv`, the terms of the reward and `memory_limit`.
+        """
+        from superstar.control.env import ShiftEnv  # takes half a second, which few callers need
+
+        return ShiftEnv(
+            batches,
+            self.validation_points,
+            self.projection,
+            distance=self.distance,
+            actions=self.actions,
+            horizon=self.horizon,
+            alpha=self.alpha,
+            denoiser=self.denoiser,
+            **others,
         )
 
     def save(self, path: str | PathLike[str]) -> None:

@@ -1,6 +1,5 @@
 """Kedro datasets of the project: what the catalog's `type` names."""
 
-from superstar.datasets.checkpoints import CheckpointDataset
 from superstar.datasets.corruption_arrays import CorruptionArrays, CorruptionArraysDataset
 from superstar.datasets.downloads import (
     ClassFoldersDataset,
@@ -66,7 +65,6 @@ __all__ = [
     "ActorDataset",
     "ActorsDataset",
     "CSVDataset",
-    "CheckpointDataset",
     "ClassFoldersDataset",
     "ClassifierDataset",
     "ClassifiersDataset",

@@ -4,7 +4,6 @@ import logging
 import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
-from superstar.checkpoint import Checkpoint
+from superstar.checkpoint import Checkpoint, keep_in
 from superstar.datasets.downloads import ClassFoldersDataset
 from superstar.datasets.raw import RawDataset, unreadable
 from superstar.datasets.whole import PiecesDataset, Whole
@@ -110,8 +109,8 @@ class InputHook:
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> None:
         """Check every artifact that the run reads and does not make, places, backend, runner."""
+        from superstar.parallel import check_backend
         from superstar.parameters import Execution
-        from superstar.pipelines.backends import check_backend
         from superstar.pipelines.pretrained import check_pretrained
 
         if any(runner in str(run_params["runner"]) for runner in OUT_OF_ORDER):
@@ -151,7 +150,7 @@ class ProvenanceHook:
         self._made: dict[str, str] = {}
         self._resuming = False
         self._unsaved: set[str] = set()
-        self._checkpoints: dict[str, Checkpoint] = {}
+        self._checkpoint: Checkpoint | None = None
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(
@@ -177,20 +176,22 @@ class ProvenanceHook:
             logger.warning("%s was made with other parameters than this run's configuration", name)
 
     @hook_impl
-    def before_node_run(self, node: Node, inputs: dict[str, Any]) -> dict[str, Any]:
-        """Take the fingerprint while the inputs are what the node reads; checkpoints learn it."""
+    def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:
+        """Take the fingerprint while the inputs are what the node reads; its checkpoint learns it.
+
+        The checkpoint lies beside the node's first artifact.
+        """
         contents = {name: stamp.content for name, stamp in self._stamps(node.inputs).items()}
         contents |= self._identities(node.inputs)
         made_from = self._made[node.name] = node_fingerprint(node, inputs, contents)
         self._unsaved = set(node.outputs)
-        self._checkpoints = {
-            name: replace(value, made_from=made_from)
-            for name, value in inputs.items()
-            if isinstance(value, Checkpoint)
-        }
+        self._checkpoint = None
+        for _, dataset in self._artifacts(node.outputs[:1]):
+            folder = dataset.location.with_name(f"{node.name}.unfinished")
+            self._checkpoint = Checkpoint(folder, made_from)
         if not self._resuming:
-            self._remove_checkpoints()
-        return dict(self._checkpoints)
+            self._forget()
+        keep_in(self._checkpoint)
 
     @hook_impl
     def before_dataset_saved(self, dataset_name: str, node: Node) -> None:
@@ -207,11 +208,12 @@ class ProvenanceHook:
             dataset.stamp(self._made[node.name])
         self._unsaved.discard(dataset_name)
         if not self._unsaved:
-            self._remove_checkpoints()
+            self._forget()
+            keep_in(None)
 
-    def _remove_checkpoints(self) -> None:
-        for checkpoint in self._checkpoints.values():
-            checkpoint.remove()
+    def _forget(self) -> None:
+        if self._checkpoint is not None:
+            self._checkpoint.remove()
 
     def _artifacts(self, names: Iterable[str]) -> Iterator[tuple[str, Whole]]:
         for name in sorted(names):

@@ -26,7 +26,7 @@ class Execution(Section):
     workers: Annotated[int, Field(ge=1, le=1024)]
     threads: Annotated[int, Field(ge=1, le=1024)]
     batch_size: Count
-    backend: Literal["loky", "dask", "ray"]
+    backend: Literal["loky", "dask"]
     address: str | None
     retries: Annotated[int, Field(ge=0, le=100)]
 
@@ -46,7 +46,7 @@ class Execution(Section):
         if self.address is not None and self.backend == "loky":
             raise InputError(
                 f"address = {self.address!r} is a cluster's, which backend = 'loky' has not: set "
-                "execution.backend to dask or ray, or execution.address to null"
+                "execution.backend to dask, or execution.address to null"
             )
         return self
 

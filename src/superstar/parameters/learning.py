@@ -214,3 +214,21 @@ class PolicyTraining(Section):
     beta_margin: Annotated[float, Field(ge=0)]
     memory_limit_mb: Count
     checkpoint_episodes: Count
+
+    @property
+    def training(self) -> dict[str, Any]:
+        """The arguments of `train_actor_critic` that are a run's to choose."""
+        alike = {"episodes", "learning_rate", "discount", "reward_scale", "checkpoint_episodes"}
+        return self.model_dump(include=alike) | {
+            f"exploration_{name}": value for name, value in self.exploration
+        }
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """The arguments of `ShiftEnv` that are a run's to choose, but for α and the horizon."""
+        return self.reward.model_dump() | {"memory_limit": self.memory_limit}
+
+    @property
+    def memory_limit(self) -> int:
+        """In bytes."""
+        return self.memory_limit_mb * 2**20

@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from superstar.checkpoint import Checkpoint
+from superstar.checkpoint import own_part
 from superstar.classifiers import (
     CLASSIFIERS,
     Classifier,
@@ -42,7 +42,6 @@ def train_standard_classifier(
     distance: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
-    checkpoint: Checkpoint,
 ) -> tuple[Classifier, pd.DataFrame]:
     """An ordinary classifier, and its loss by epoch; a published one has no losses.
 
@@ -61,7 +60,7 @@ def train_standard_classifier(
     classifier, losses = train_standard(
         network,
         train,
-        _schedule(given.standard, run, seed, checkpoint),
+        _schedule(STANDARD, given.standard, run, seed),
         **given.standard.settings,
     )
     return classifier, _curves({STANDARD: losses})
@@ -74,7 +73,6 @@ def train_robust_classifiers(
     parameters: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
-    checkpoint: Checkpoint,
 ) -> tuple[dict[str, Classifier], pd.DataFrame]:
     """Classifiers made robust from the ordinary one, by scheme, and their losses by epoch.
 
@@ -95,7 +93,7 @@ def train_robust_classifiers(
         classifiers[name], losses[name] = SCHEMES[name](
             standard,
             train,
-            _schedule(scheme, run, seed, checkpoint.part(name)),
+            _schedule(name, scheme, run, seed),
             **scheme.settings,
         )
     ordered = [*CLASSIFIERS, *(name for name in classifiers if name not in CLASSIFIERS)]
@@ -127,7 +125,7 @@ def _build(
     return WideResNet(classes, shape.depth, shape.width, mean, std, shape.dropout)
 
 
-def _schedule(given: Training, run: Execution, seed: int, checkpoint: Checkpoint) -> Schedule:
+def _schedule(name: str, given: Training, run: Execution, seed: int) -> Schedule:
     return Schedule(
         given.epochs,
         given.batch_size,
@@ -137,7 +135,7 @@ def _schedule(given: Training, run: Execution, seed: int, checkpoint: Checkpoint
         seed,
         run.threads,
         run.device,
-        checkpoint,
+        own_part(name),
     )
 
 

@@ -9,17 +9,16 @@ from typing import Any
 import pandas as pd
 from torch import nn
 
-from superstar.checkpoint import Checkpoint
+from superstar.checkpoint import own_checkpoint
 from superstar.control import Supervisor
-from superstar.control.networks import Actor
+from superstar.control.finished import FinishedCells
+from superstar.control.protocol import Cell, CellResult, Protocol, all_cells, evaluate_cell
+from superstar.control.rivals import Actors
 from superstar.datasets import ShiftedSets
+from superstar.parallel import fan_out
 from superstar.parameters import BenchmarkGeneration, Evaluation, Execution
-from superstar.pipelines.evaluation.finished import FinishedCells
-from superstar.pipelines.evaluation.protocol import Cell, CellResult, Protocol, evaluate_cell
-from superstar.pipelines.parallel import Shared, spread
 
 CONTROLLER = "paper"
-Actors = dict[str, tuple[Actor, tuple[str, ...]]]
 
 logger = logging.getLogger(__name__)
 
@@ -34,12 +33,11 @@ def evaluate(
     benchmark: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
-    checkpoint: Checkpoint,
 ) -> tuple[pd.DataFrame, ...]:
     """Results by trial and gains by image, of the own policy and of those from elsewhere.
 
     Then, of the own policy, steps of Algorithm 1 and first actions; and % inoperable. Shifts and
-    severities that an interrupted evaluation finished are taken from its checkpoint.
+    severities that an interrupted evaluation finished are taken as they are.
     """
     given, run = Evaluation.model_validate(parameters), Execution.model_validate(execution)
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
@@ -53,23 +51,23 @@ def evaluate(
         seed=seed,
     )
     classifiers = {"standard": standard, **robust}
-    cells = [Cell("none", None), *(Cell(s, level) for s in shifts for level in given.severities)]
+    cells = all_cells(shifts, given.severities)
     others = {
         name: replace(supervisor, actor=actor, actions=actions)
         for name, (actor, actions) in transferred.items()
     }
-    finished = FinishedCells.of(checkpoint, protocol, list(classifiers), list(others))
+    finished = FinishedCells.of(own_checkpoint(), protocol, list(classifiers), list(others))
     known = {cell: result for cell in cells if (result := finished.load(cell)) is not None}
     missing = [cell for cell in cells if cell not in known]
     if known:
         logger.info("evaluation goes on: %d of %d cells are there", len(known), len(cells))
     shared = (finished, sets, supervisor, classifiers, protocol, others)
-    made = spread(
+    made = fan_out(
         _evaluate,
         [(cell,) for cell in missing],
         run,
         "evaluation",
-        shared=Shared(shared, checkpoint.path),
+        shared=shared,
         names=[cell.name for cell in missing],
     )
     known |= dict(zip(missing, made, strict=True))
@@ -98,8 +96,6 @@ def _evaluate(
     if (known := finished.load(cell)) is not None:
         return known
     images = sets.load(cell.shift, cell.severity)
-    if supervisor.denoiser is not None:
-        supervisor.denoiser.to(protocol.device)
     result = evaluate_cell(cell, images, supervisor, classifiers, protocol, transferred)
     finished.save(cell, result)
     return result

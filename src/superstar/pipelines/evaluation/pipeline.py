@@ -21,7 +21,6 @@ def create_pipeline() -> Pipeline:
                     "params:benchmark_generation",
                     "params:execution",
                     "params:seed",
-                    "evaluation_cells",
                 ],
                 [
                     "evaluation_results",

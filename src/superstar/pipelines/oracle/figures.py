@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from superstar.pipelines.oracle.comparison import BY_DISTANCE, FREE
+from superstar.control.comparison import BY_DISTANCE, FREE
 from superstar.pipelines.oracle.summary import RUNGS, ladder
 
 LABELS = {

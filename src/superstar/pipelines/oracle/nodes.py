@@ -1,6 +1,6 @@
 """Rivals trained, every set searched, and what came out of it on one page."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
 from itertools import chain
@@ -10,16 +10,22 @@ import pandas as pd
 from matplotlib.figure import Figure
 from torch import nn
 
-from superstar.control import ShiftEnv, Supervisor
+from superstar.control import Supervisor
 from superstar.control.a2c import train_a2c
-from superstar.control.networks import Actor, Policy, always, sampled, uniform
-from superstar.control.oracle import best_return
-from superstar.control.rivals import EntropyRule, best_single_action, fit_entropy_rule
-from superstar.control.rollouts import discounted_returns, rollouts
-from superstar.control.transitions import Transitions
+from superstar.control.actor_critic import train_actor_critic
+from superstar.control.comparison import LEARNED, Search, compare
+from superstar.control.protocol import all_cells
+from superstar.control.rivals import (
+    Actors,
+    best_single_action,
+    fit_entropy_rule,
+    rival_policies,
+    rival_returns,
+)
 from superstar.datasets import ShiftedSets
 from superstar.errors import InputError
-from superstar.images import Images, ImageSet, stream
+from superstar.images import Images, ImageSet
+from superstar.parallel import fan_out
 from superstar.parameters import (
     BenchmarkGeneration,
     Evaluation,
@@ -29,13 +35,8 @@ from superstar.parameters import (
     SurrogateGeneration,
 )
 from superstar.pipelines.oracle import figures, report, summary
-from superstar.pipelines.oracle.comparison import LEARNED, ORACLE, Search, compare
-from superstar.pipelines.parallel import spread
-from superstar.pipelines.policies import environment, train
-from superstar.pipelines.policy_training.nodes import split_batches
+from superstar.pipelines.sets import Parts, policy_batches, surrogate_cells
 
-Parts = dict[str, Callable[[], ImageSet]]
-Actors = dict[str, tuple[Actor, tuple[str, ...]]]
 A2C = "A2C of stable-baselines3"
 NOISE = "uniform_noise"
 
@@ -45,7 +46,7 @@ def train_rivals(
     design: ImageSet,
     test: Images,
     supervisor: Supervisor,
-    training: dict[str, Any],
+    policy_training: dict[str, Any],
     surrogates: dict[str, Any],
     parameters: dict[str, Any],
     execution: dict[str, Any],
@@ -61,7 +62,7 @@ def train_rivals(
         InputError: no noise among the policy's surrogates, which the entropy rule is fitted to, or
             sets of which a batch leaves nothing to score.
     """
-    given, run = PolicyTraining.model_validate(training), Execution.model_validate(execution)
+    given, run = PolicyTraining.model_validate(policy_training), Execution.model_validate(execution)
     wanted = Oracle.model_validate(parameters)
     policy = SurrogateGeneration.model_validate(surrogates).policy
     if NOISE not in policy.names:
@@ -74,55 +75,42 @@ def train_rivals(
             f"batches of {policy.batch_size} images leave none of a set of {smallest} to score: "
             "lower surrogate_generation.policy.batch_size and evaluation.batch_size"
         )
-    images = {s: split_batches(batches, s, policy) for s in ("training", "held_out")}
-    environments = {s: environment(images[s], supervisor, given, run.device) for s in images}
+    supervisor = supervisor.on(run.device)
+    training, held_out = (policy_batches(batches, s, policy) for s in ("training", "held_out"))
+    env = supervisor.environment(training, **given.environment)
     actors: Actors = {}
     for number in range(wanted.seeds):
-        actor = train(environments["training"].view(), given, seed + number).actor
-        actors[f"{LEARNED}-{number}"] = (actor, supervisor.actions)
+        learned = train_actor_critic(env.view(), seed=seed + number, **given.training)
+        actors[f"{LEARNED}-{number}"] = (learned.actor, supervisor.actions)
         if find_spec("stable_baselines3") is not None:
             outside = train_a2c(
-                environments["training"].view(),
+                env.view(),
                 episodes=given.episodes,
                 discount=given.discount,
                 reward_scale=given.reward_scale,
                 seed=seed + number,
             )
             actors[f"{A2C}-{number}"] = (outside, supervisor.actions)
-    known = Transitions(
-        images["training"],
-        supervisor.validation_points,
-        supervisor.projection,
-        distance=supervisor.distance,
-        actions=supervisor.actions,
-        denoiser=supervisor.denoiser,
-        memory_limit=given.memory_limit_mb * 2**20,
-    )
+    env.close()
+    known = supervisor.transitions(training, given.memory_limit)
     noisy = [name == NOISE for name in policy.names for _ in range(policy.training_batches)]
     rules = {
         "best_single": best_single_action(known),
         "entropy_threshold": fit_entropy_rule(known, noisy).threshold,
     }
-    policies = rival_policies(actors, rules, supervisor.actions, wanted.seeds)
     names = [name for name in policy.names for _ in range(policy.held_out_batches)]
-    returns = _returns(environments["held_out"], policies, names, given.discount, wanted, seed)
-    return actors, rules, returns
-
-
-def rival_policies(
-    actors: Actors, rules: Mapping[str, Any], actions: Sequence[str], seeds: int
-) -> dict[str, list[Policy]]:
-    """All policies by name, one a seed; rules that draw nothing stand alone."""
-    policies: dict[str, list[Policy]] = {}
-    for name, (actor, _) in actors.items():
-        policies.setdefault(name.rpartition("-")[0], []).append(sampled(actor))
-    rule = EntropyRule(rules["entropy_threshold"])
-    return policies | {
-        "entropy rule": [rule.policy(actions)],
-        f"always {rules['best_single']}": [always(actions.index(rules["best_single"]))],
-        "random": [uniform(len(actions))] * seeds,
-        "nop": [always(actions.index("nop"))],
-    }
+    returns = rival_returns(
+        supervisor.environment(held_out, **given.environment),
+        rival_policies(actors, rules, supervisor.actions, wanted.seeds),
+        len(names),
+        discount=given.discount,
+        exhaustive=wanted.exhaustive,
+        width=wanted.width,
+        seed=seed,
+    )
+    table = pd.DataFrame(returns, columns=["batch", "policy", "seed", "return"])
+    table.insert(0, "surrogate", [names[batch] for batch in table["batch"]])
+    return actors, rules, table
 
 
 def search_surrogates(
@@ -138,15 +126,13 @@ def search_surrogates(
 ) -> pd.DataFrame:
     """Every policy and oracle on the surrogates of validation images."""
     wanted = Oracle.model_validate(parameters).severities
-    sets = []
-    for key, load in surrogates.items():
-        shift, _, severity = key.partition("/")
-        if int(severity) not in wanted:
-            continue
-        sets.append(({"split": "surrogate", "shift": shift, "severity": int(severity)}, load))
-    return _search(
-        sets, supervisor, actors, rules, classifier, parameters, evaluation, execution, seed
-    )
+    sets = [
+        ({"split": "surrogate", **cell.keys}, load)
+        for cell, load in surrogate_cells(surrogates)
+        if cell.severity in wanted
+    ]
+    how = _how(parameters, evaluation, execution, seed)
+    return _search(sets, (supervisor, actors, rules, classifier, *how), execution)
 
 
 def search_tests(
@@ -163,15 +149,12 @@ def search_tests(
 ) -> pd.DataFrame:
     """Every policy and oracle on the shifted test sets and the clean one."""
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
-    levels = Oracle.model_validate(parameters).severities
-    cells = [("none", None), *((shift, level) for shift in shifts for level in levels)]
     sets = [
-        ({"split": "test", "shift": shift, "severity": level}, partial(shifted.load, shift, level))
-        for shift, level in cells
+        ({"split": "test", **cell.keys}, partial(shifted.load, cell.shift, cell.severity))
+        for cell in all_cells(shifts, Oracle.model_validate(parameters).severities)
     ]
-    return _search(
-        sets, supervisor, actors, rules, classifier, parameters, evaluation, execution, seed
-    )
+    how = _how(parameters, evaluation, execution, seed)
+    return _search(sets, (supervisor, actors, rules, classifier, *how), execution)
 
 
 def summarise(
@@ -195,19 +178,12 @@ def draw_oracle(surrogates: pd.DataFrame, tests: pd.DataFrame) -> Figure:
     return figures.oracle_figure(pd.concat([surrogates, tests], ignore_index=True))
 
 
-def _search(
-    sets: Sequence[tuple[dict[str, Any], Callable[[], Images]]],
-    supervisor: Supervisor,
-    actors: Actors,
-    rules: dict[str, Any],
-    classifier: nn.Module,
-    parameters: dict[str, Any],
-    evaluation: dict[str, Any],
-    execution: dict[str, Any],
-    seed: int,
-) -> pd.DataFrame:
+def _how(
+    parameters: dict[str, Any], evaluation: dict[str, Any], execution: dict[str, Any], seed: int
+) -> tuple[int, Search]:
+    """How many seeds the rivals have, and how sets are searched."""
     given, run = Oracle.model_validate(parameters), Execution.model_validate(execution)
-    search = Search(
+    return given.seeds, Search(
         batch_size=Evaluation.model_validate(evaluation).batch_size,
         exhaustive=given.exhaustive,
         width=given.width,
@@ -216,11 +192,15 @@ def _search(
         device=run.device,
         seed=seed,
     )
-    arguments = [
-        (keys, load, supervisor, actors, rules, given.seeds, classifier, search)
-        for keys, load in sets
-    ]
-    rows = chain.from_iterable(spread(_compare, arguments, run, "oracle"))
+
+
+def _search(
+    sets: Sequence[tuple[dict[str, Any], Callable[[], Images]]],
+    shared: tuple[Any, ...],
+    execution: dict[str, Any],
+) -> pd.DataFrame:
+    run = Execution.model_validate(execution)
+    rows = chain.from_iterable(fan_out(_compare, sets, run, "oracle", shared=shared))
     return pd.DataFrame(rows).astype({"severity": "Int64"})
 
 
@@ -230,43 +210,9 @@ def _compare(
     supervisor: Supervisor,
     actors: Actors,
     rules: dict[str, Any],
-    seeds: int,
     classifier: nn.Module,
+    seeds: int,
     search: Search,
 ) -> list[dict[str, Any]]:
-    if supervisor.denoiser is not None:
-        supervisor.denoiser.to(search.device)
     policies = rival_policies(actors, rules, supervisor.actions, seeds)
     return compare(keys, load(), supervisor, policies, classifier, search)
-
-
-def _returns(
-    env: ShiftEnv,
-    policies: Mapping[str, Sequence[Policy]],
-    surrogates: Sequence[str],
-    discount: float,
-    wanted: Oracle,
-    seed: int,
-) -> pd.DataFrame:
-    """One row a held-out batch, policy and seed, and one a batch for the oracle of the return."""
-    rows = []
-    paths: dict[int, list[list[int]]] = {batch: [] for batch in range(len(surrogates))}
-    for name, seeds in policies.items():
-        for number, policy in enumerate(seeds):
-            streams = [stream(seed, "rival returns", name, number, batch) for batch in paths]
-            episodes = rollouts(env, policy, list(paths), streams)
-            for batch, episode in enumerate(episodes):
-                paths[batch].append(episode.actions)
-                value = discounted_returns(episode.rewards, discount)[0]
-                rows.append((surrogates[batch], batch, name, number, value))
-    for batch, known in paths.items():
-        best = best_return(
-            env,
-            batch,
-            discount=discount,
-            exhaustive=wanted.exhaustive,
-            width=wanted.width,
-            known=known,
-        )
-        rows.append((surrogates[batch], batch, ORACLE, 0, best))
-    return pd.DataFrame(rows, columns=["surrogate", "batch", "policy", "seed", "return"])

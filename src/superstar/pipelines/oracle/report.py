@@ -2,8 +2,8 @@
 
 import pandas as pd
 
+from superstar.control.comparison import BRAKED, BY_DISTANCE, FREE
 from superstar.pipelines.oracle import summary
-from superstar.pipelines.oracle.comparison import BRAKED, BY_DISTANCE, FREE
 
 BRAKES = {BRAKED: "with brakes", FREE: "without brakes"}
 

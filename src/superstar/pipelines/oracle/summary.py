@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from superstar.pipelines.oracle.comparison import (
+from superstar.control.comparison import (
     BRAKED,
     BY_ACCURACY,
     BY_DISTANCE,

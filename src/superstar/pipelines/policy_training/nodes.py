@@ -1,7 +1,6 @@
 """Thresholds, policy and supervisor (paper, appendix E, Policy Network)."""
 
 import logging
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -10,24 +9,18 @@ from torch import Tensor, nn
 
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
-from superstar.checkpoint import Checkpoint
+from superstar.checkpoint import own_part
 from superstar.control import ShiftEnv, Supervisor
-from superstar.control.actor_critic import evaluate_policy
+from superstar.control.actor_critic import evaluate_policy, train_actor_critic
 from superstar.control.networks import Actor
 from superstar.control.thresholds import calibrate_beta, clean_ratios
 from superstar.images import ImageSet
 from superstar.measures import Distance, Projection
-from superstar.parameters import (
-    Execution,
-    PolicySurrogates,
-    PolicyTraining,
-    SurrogateGeneration,
-)
-from superstar.pipelines.policies import train
+from superstar.parameters import Execution, PolicyTraining, SurrogateGeneration
+from superstar.pipelines.sets import Parts, policy_batches
+from superstar.weights import on_device
 
 logger = logging.getLogger(__name__)
-
-Parts = dict[str, Callable[[], ImageSet]]
 
 
 def calibrate_thresholds(
@@ -47,7 +40,7 @@ def calibrate_thresholds(
     how: dict[str, Any] = {
         "batch_size": SurrogateGeneration.model_validate(surrogates).policy.batch_size,
         "draws": given.beta_draws,
-        "denoiser": denoiser.to(Execution.model_validate(execution).device),
+        "denoiser": on_device(denoiser, Execution.model_validate(execution).device),
         "seed": seed,
         "distance": Distance.from_dict(measure),
     }
@@ -78,7 +71,6 @@ def train_policy(
     surrogates: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
-    checkpoint: Checkpoint,
 ) -> tuple[tuple[Actor, tuple[str, ...]], nn.Module, pd.DataFrame, pd.DataFrame, dict[str, Any]]:
     """Actor, critic, training curves, and the policy's episodes on batches never trained on.
 
@@ -88,23 +80,20 @@ def train_policy(
     policy = SurrogateGeneration.model_validate(surrogates).policy
     environments = {
         split: ShiftEnv(
-            split_batches(batches, split, policy),
+            policy_batches(batches, split, policy),
             points,
             Projection.from_dict(projection),
             distance=Distance.from_dict(measure),
             horizon=given.horizon,
             alpha=thresholds["alpha"],
-            ssim_weight=given.reward.ssim_weight,
-            ssim_threshold=given.reward.ssim_threshold,
-            data_range=given.reward.data_range,
-            regulariser=given.reward.regulariser,
-            denoiser=denoiser.to(Execution.model_validate(execution).device),
-            memory_limit=given.memory_limit_mb * 2**20,
+            denoiser=on_device(denoiser, Execution.model_validate(execution).device),
+            **given.environment,
         )
         for split in ("training", "held_out")
     }
     training = environments["training"]
-    result = train(training, given, seed, checkpoint=checkpoint)
+    checkpoint = own_part("policy")
+    result = train_actor_critic(training, seed=seed, checkpoint=checkpoint, **given.training)
     logger.info(
         "%d steps of the environment, %d computed (%.0f%% remembered)",
         training.steps,
@@ -131,15 +120,6 @@ def train_policy(
     for environment in environments.values():
         environment.close()
     return (result.actor, ACTIONS), result.critic, result.curves, episodes, metrics
-
-
-def split_batches(batches: Parts, split: str, policy: PolicySurrogates) -> list[Tensor]:
-    """The batches of one split, surrogate by surrogate."""
-    return [
-        batch
-        for name in policy.names
-        for batch in batches[f"{split}/{name}"]().batch().split(policy.batch_size)
-    ]
 
 
 def assemble_supervisor(

@@ -38,7 +38,6 @@ def create_pipeline() -> Pipeline:
                     "params:surrogate_generation",
                     "params:execution",
                     "params:seed",
-                    "policy_checkpoint",
                 ],
                 ["actor", "critic", "policy_curves", "policy_episodes", "policy_metrics"],
                 name="train_policy",

@@ -9,10 +9,10 @@ from torch import nn
 
 from superstar.actions.dncnn import DnCNN
 from superstar.classifiers import Precision
+from superstar.control.scoring import Actions, apply_sequences, score_sequences
 from superstar.images import Images, to_uint8
 from superstar.parameters import Execution
 from superstar.pipelines.reporting.figures import example_figure
-from superstar.pipelines.scoring import Actions, apply_sequences, score_sequences
 
 EXAMPLE_IMAGES = 4
 

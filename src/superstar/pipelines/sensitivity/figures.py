@@ -5,7 +5,7 @@ from math import ceil
 import pandas as pd
 from matplotlib.figure import Figure
 
-from superstar.pipelines.sensitivity.points import OWN
+from superstar.control.points import OWN
 from superstar.pipelines.sensitivity.report import heading
 from superstar.pipelines.sensitivity.summary import lines
 

@@ -1,6 +1,6 @@
 """Points laid out, policies trained, every set measured, and what came out of it on one page."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -10,33 +10,25 @@ from torch import nn
 
 from superstar.control import Supervisor
 from superstar.control.networks import Actor, sampled
+from superstar.control.points import OWN, Point, Setting, from_table, lay_out, to_table
+from superstar.control.protocol import Cell
+from superstar.control.rivals import Actors
+from superstar.control.rollouts import mean_return
+from superstar.control.sweep import Measuring, measure_set, train_points
 from superstar.control.thresholds import calibrate_beta
 from superstar.errors import InputError
 from superstar.images import ImageSet
+from superstar.parallel import fan_out
 from superstar.parameters import (
     Execution,
+    PolicySurrogates,
     PolicyTraining,
     RunTimeSweep,
     SurrogateGeneration,
     TrainingSweep,
 )
-from superstar.pipelines.parallel import spread
-from superstar.pipelines.policies import environment
-from superstar.pipelines.policy_training.nodes import split_batches
 from superstar.pipelines.sensitivity import figures, report, summary
-from superstar.pipelines.sensitivity.measuring import Measuring, measure_set
-from superstar.pipelines.sensitivity.points import (
-    OWN,
-    Point,
-    Setting,
-    from_table,
-    lay_out,
-    to_table,
-)
-from superstar.pipelines.sensitivity.training import mean_return, train_group
-
-Parts = dict[str, Callable[[], ImageSet]]
-Actors = dict[str, tuple[Actor, tuple[str, ...]]]
+from superstar.pipelines.sets import Parts, policy_batches, surrogate_cells
 
 
 def lay_out_points(
@@ -65,8 +57,7 @@ def lay_out_points(
                 f"{learned} of each surrogate, and some of the {len(design)} that it is measured "
                 "on must be left to score; see sensitivity.retrained.batch_size"
             )
-    if supervisor.denoiser is not None:
-        supervisor.denoiser.to(run.device)
+    supervisor = supervisor.on(run.device)
 
     def beta_at(batch_size: int) -> float:
         if given.beta != "calibrated":
@@ -93,7 +84,8 @@ def lay_out_points(
         horizon=supervisor.horizon,
         seed=seed,
     )
-    return to_table(list(lay_out(own, RunTimeSweep.model_validate(run_time), anew, beta_at)))
+    here = RunTimeSweep.model_validate(run_time)
+    return to_table(list(lay_out(own, dict(here), dict(anew), beta_at)))
 
 
 def train_policies(
@@ -117,21 +109,35 @@ def train_policies(
         if point.retrained:
             groups.setdefault(point.setting.batch_size, []).append(point)
     shares = [group[i :: run.workers] for group in groups.values() for i in range(run.workers)]
-    arguments = [
-        (share, batches, supervisor, given, policy, run.device) for share in shares if share
-    ]
+    shared = (batches, supervisor, given, policy, run.device)
     actors = {OWN: supervisor.actor}
-    for trained in spread(train_group, arguments, run, "policies"):
+    calls = [(share,) for share in shares if share]
+    for trained in fan_out(_train, calls, run, "policies", shared=shared):
         actors |= trained
-    held_out = split_batches(batches, "held_out", policy)
-    env = environment(held_out, supervisor, given, run.device)
+    held_out = policy_batches(batches, "held_out", policy)
+    env = supervisor.on(run.device).environment(held_out, **given.environment)
     returns = [
-        (name, mean_return(env, actor, len(held_out), given.discount, seed))
+        (name, mean_return(env, sampled(actor), len(held_out), given.discount, seed))
         for name, actor in actors.items()
     ]
     env.close()
     named = {name: (actor, supervisor.actions) for name, actor in actors.items()}
     return named, pd.DataFrame(returns, columns=["policy", "return"])
+
+
+def _train(
+    points: Sequence[Point],
+    batches: Parts,
+    supervisor: Supervisor,
+    given: PolicyTraining,
+    policy: PolicySurrogates,
+    device: str,
+) -> dict[str, Actor]:
+    images = policy_batches(batches, "training", policy, points[0].setting.batch_size)
+    env = supervisor.on(device).environment(images, **given.environment)
+    actors = train_points(points, env, **given.training)
+    env.close()
+    return actors
 
 
 def measure_points(
@@ -150,20 +156,14 @@ def measure_points(
     run = Execution.model_validate(execution)
     how = Measuring(
         trials=trials,
-        memory_limit=PolicyTraining.model_validate(training).memory_limit_mb * 2**20,
+        memory_limit=PolicyTraining.model_validate(training).memory_limit,
         network_batch=run.batch_size,
         device=run.device,
         seed=seed,
     )
-    sets: list[tuple[str, int | None, Callable[[], ImageSet]]] = [("none", None, lambda: design)]
-    for key, load in surrogates.items():
-        shift, _, severity = key.partition("/")
-        sets.append((shift, int(severity), load))
-    arguments = [
-        ({"shift": shift, "severity": level}, load, table, actors, supervisor, classifier, how)
-        for shift, level, load in sets
-    ]
-    rows = chain.from_iterable(spread(_measure, arguments, run, "sets"))
+    sets = [(Cell("none", None), lambda: design), *surrogate_cells(surrogates)]
+    shared = (table, actors, supervisor, classifier, how)
+    rows = chain.from_iterable(fan_out(_measure, sets, run, "sets", shared=shared))
     return pd.DataFrame(rows).astype({"severity": "Int64"})
 
 
@@ -181,7 +181,7 @@ def draw_sweep(sweep: pd.DataFrame) -> Figure:
 
 
 def _measure(
-    keys: dict[str, Any],
+    cell: Cell,
     load: Callable[[], ImageSet],
     table: pd.DataFrame,
     actors: Actors,
@@ -189,7 +189,5 @@ def _measure(
     classifier: nn.Module,
     how: Measuring,
 ) -> list[dict[str, Any]]:
-    if supervisor.denoiser is not None:
-        supervisor.denoiser.to(how.device)
     policies = {name: sampled(actor) for name, (actor, _) in actors.items()}
-    return measure_set(keys, load(), from_table(table), policies, supervisor, classifier, how)
+    return measure_set(cell.keys, load(), from_table(table), policies, supervisor, classifier, how)

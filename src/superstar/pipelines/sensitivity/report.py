@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from superstar.pipelines.sensitivity.points import OWN
+from superstar.control.points import OWN
 from superstar.pipelines.sensitivity.summary import by_shift, lines
 
 MEASURES = {

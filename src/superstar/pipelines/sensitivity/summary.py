@@ -5,7 +5,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from superstar.pipelines.sensitivity.points import OWN, RUN_TIME, TRAINING
+from superstar.control.points import OWN
+from superstar.parameters import RunTimeSweep, TrainingSweep
+
+RUN_TIME, TRAINING = tuple(RunTimeSweep.model_fields), tuple(TrainingSweep.model_fields)
 
 
 def summarise(table: pd.DataFrame, measured: pd.DataFrame, returns: pd.DataFrame) -> pd.DataFrame:

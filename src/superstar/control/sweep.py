@@ -1,4 +1,4 @@
-"""Every point on one set of images: what is chosen, and what it does to accuracy."""
+"""The points of a sweep: policies trained for them, and what they choose on sets of images."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -6,17 +6,43 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from superstar.classifiers import predict
-from superstar.control import Supervisor
+from superstar.control.actor_critic import train_actor_critic
 from superstar.control.algorithm import Trace, run_algorithm
-from superstar.control.networks import Policy
-from superstar.control.transitions import Prefix, Transitions
+from superstar.control.env import ShiftEnv
+from superstar.control.networks import Actor, Policy
+from superstar.control.points import Point
+from superstar.control.scoring import Actions, score_sequences
+from superstar.control.supervisor import Supervisor
 from superstar.images import ImageSet, stream
-from superstar.pipelines.sensitivity.points import Point
+from superstar.weights import on_device
+
+
+def train_points(points: Sequence[Point], env: ShiftEnv, **training: Any) -> dict[str, Actor]:
+    """Policies of points that share a batch size, by `Point.policy`.
+
+    What corrections do to the batches depends on nothing else that is swept, so all trainings
+    share one memory: each computes only the sequences that none before it came across.
+
+    Args:
+        points: the settings.
+        env: with batches of their size.
+        training: arguments of `train_actor_critic`.
+    """
+    actors: dict[str, Actor] = {}
+    for point in points:
+        setting = point.setting
+        view = env.view(
+            horizon=setting.horizon,
+            alpha=setting.alpha,
+            ssim_weight=setting.ssim_weight,
+            ssim_threshold=setting.ssim_threshold,
+        )
+        learned = train_actor_critic(view, seed=setting.seed, progress=False, **training)
+        actors[point.policy] = learned.actor
+    return actors
 
 
 @dataclass(frozen=True)
@@ -69,6 +95,7 @@ def measure_set(
         `stop_reason`, `distance_gain` (relative fall of the distance of the batch),
         `accuracy_before` (percent, of the rest) and `accuracy_gain` (points, of the rest).
     """
+    supervisor = supervisor.on(how.device)
     place = [str(value) for value in keys.values()]
     order = stream(how.seed, "sensitivity", *place).permutation(len(images))
     found: list[tuple[Point, int, int, Trace, NDArray[np.int64]]] = []
@@ -78,7 +105,7 @@ def measure_set(
         for batch in range(min(batches, how.trials)):
             own = slice(batch * size, (batch + 1) * size)
             rest = np.delete(order, own)
-            transitions = _transitions(images.batch(order[own]), supervisor, how)
+            transitions = supervisor.transitions([images.batch(order[own])], how.memory_limit)
             for point, trial in product(here, range(batch, how.trials, batches)):
                 setting = point.setting
                 brakes = replace(
@@ -91,19 +118,17 @@ def measure_set(
                 trace = run_algorithm(transitions, 0, policies[point.policy], brakes, draws)
                 found.append((point, batch, trial, trace, rest))
 
-    whole = _transitions(images.batch(), supervisor, how)
-    labels = torch.from_numpy(np.array(images.labels))
-    # In this order the images after a shorter sequence are at hand for the longer ones.
-    prefixes = sorted({(), *(trace.prefix for *_, trace, _ in found)})
-    hits = {
-        prefix: (
-            predict(classifier, whole.images(0, prefix), how.network_batch, how.device) == labels
-        ).numpy()
-        for prefix in prefixes
-    }
+    hits = score_sequences(
+        images,
+        list(dict.fromkeys([(), *(trace.sequence for *_, trace, _ in found)])),
+        supervisor.denoiser,
+        {"": on_device(classifier, how.device)},
+        batch_size=how.network_batch,
+        device=how.device,
+    )
 
-    def accuracy(prefix: Prefix, indices: NDArray[np.int64]) -> float:
-        return 100 * float(hits[prefix][indices].mean())
+    def accuracy(sequence: Actions, indices: NDArray[np.int64]) -> float:
+        return 100 * float(hits[sequence][""][indices].mean())
 
     return [
         {
@@ -115,19 +140,7 @@ def measure_set(
             "stop_reason": trace.stop_reason,
             "distance_gain": 1 - trace.distance_final / trace.distance_initial,
             "accuracy_before": accuracy((), rest),
-            "accuracy_gain": accuracy(trace.prefix, rest) - accuracy((), rest),
+            "accuracy_gain": accuracy(trace.sequence, rest) - accuracy((), rest),
         }
         for point, batch, trial, trace, rest in found
     ]
-
-
-def _transitions(batch: Tensor, supervisor: Supervisor, how: Measuring) -> Transitions:
-    return Transitions(
-        [batch],
-        supervisor.validation_points,
-        supervisor.projection,
-        distance=supervisor.distance,
-        actions=supervisor.actions,
-        denoiser=supervisor.denoiser,
-        memory_limit=how.memory_limit,
-    )

@@ -1,11 +1,10 @@
 """The points of the sweep: which settings are looked at, and which policy each needs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import pandas as pd
-
-from superstar.parameters import RunTimeSweep, TrainingSweep
 
 OWN = "own setting"
 
@@ -34,8 +33,6 @@ class Setting:
 
 
 PARAMETERS = tuple(Setting.__dataclass_fields__)
-RUN_TIME = tuple(RunTimeSweep.model_fields)
-TRAINING = tuple(TrainingSweep.model_fields)
 
 
 @dataclass(frozen=True)
@@ -68,8 +65,8 @@ class Point:
 
 def lay_out(
     own: Setting,
-    run_time: RunTimeSweep,
-    retrained: TrainingSweep,
+    run_time: Mapping[str, Sequence[Any]],
+    retrained: Mapping[str, Sequence[Any]],
     beta_at: Callable[[int], float],
 ) -> Iterator[Point]:
     """The run's own setting, and around it one parameter at a time.
@@ -80,13 +77,14 @@ def lay_out(
 
     Args:
         own: the run's setting.
-        run_time: the values in Algorithm 1; the run's own, and those that occur twice, count once.
+        run_time: values by parameter in Algorithm 1; the run's own, and those that occur twice,
+            count once.
         retrained: the values in training, likewise.
         beta_at: β at another batch size.
     """
     yield Point(OWN, False, own)
     for anew, values in ((False, run_time), (True, retrained)):
-        for name, listed in values:
+        for name, listed in values.items():
             for value in sorted(set(listed) - {getattr(own, name)}):
                 setting = replace(own, **{name: value})
                 if name == "batch_size":

@@ -6,13 +6,12 @@ import torch
 from torch import nn
 
 from superstar.actions import apply_action
-from superstar.control import Recovery
+from superstar.control import Recovery, scoring
+from superstar.control import protocol as subject
 from superstar.control.algorithm import Step
+from superstar.control.protocol import Cell, Protocol
+from superstar.control.scoring import score_sequences
 from superstar.images import ImageSet
-from superstar.pipelines import scoring
-from superstar.pipelines.evaluation import protocol as subject
-from superstar.pipelines.evaluation.protocol import Cell, Protocol
-from superstar.pipelines.scoring import score_sequences
 
 PROTOCOL = Protocol(
     "paper",
@@ -132,6 +131,9 @@ class Wanting:
 
     def __init__(self):
         self.handed_out = []
+
+    def on(self, device):
+        return self
 
     def recover(self, images, seed):
         corrected = images.clone()

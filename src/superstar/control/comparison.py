@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from torch import nn
 
 from superstar.classifiers import predict
-from superstar.control import Supervisor
 from superstar.control.algorithm import Brakes, run_algorithm
 from superstar.control.networks import Policy
 from superstar.control.oracle import Score, best_sequence
-from superstar.control.transitions import Prefix, Transitions
+from superstar.control.scoring import score_sequences
+from superstar.control.supervisor import Supervisor
+from superstar.control.transitions import Prefix
 from superstar.images import Images, stream
-from superstar.pipelines.scoring import score_sequences
+from superstar.weights import on_device
 
 BRAKED, FREE = "paper", "unbraked"
 """Controllers: the paper's, and the same without operability tree and β, as in training."""
@@ -77,20 +78,13 @@ def compare(
         (points, of the rest) and `changes` (int8 (N,): 1 where the classifier becomes right, -1
         where it becomes wrong, 0 in the batch).
     """
+    supervisor, classifier = supervisor.on(search.device), on_device(classifier, search.device)
     place = [str(value) for value in keys.values()]
     rng = stream(search.seed, "oracle", *place)
     order = rng.permutation(len(images))
     chosen, rest = order[: search.batch_size], order[search.batch_size :]
     labels = torch.from_numpy(np.array(images.labels[chosen]))
-    transitions = Transitions(
-        [images.batch(chosen)],
-        supervisor.validation_points,
-        supervisor.projection,
-        distance=supervisor.distance,
-        actions=supervisor.actions,
-        denoiser=supervisor.denoiser,
-        memory_limit=search.memory_limit,
-    )
+    transitions = supervisor.transitions([images.batch(chosen)], search.memory_limit)
 
     @cache
     def accuracy(prefix: Prefix) -> float:

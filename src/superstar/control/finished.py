@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from superstar.checkpoint import Checkpoint, TrainingState
-from superstar.pipelines.evaluation.protocol import Cell, CellResult, Protocol
+from superstar.control.protocol import Cell, CellResult, Protocol
 
 # Rows with one array each, `gain`, float32 (N,): these are tensors, all else is JSON.
 WITH_ARRAYS = ("gains", "transfer_gains")
@@ -18,17 +18,17 @@ class FinishedCells:
     """Cells' results, a file each, written whole or not at all.
 
     Attributes:
-        checkpoint: of all cells: a folder.
+        checkpoint: of all cells: a folder; None keeps none.
         settings: what the results depend on beside the data.
     """
 
-    checkpoint: Checkpoint
+    checkpoint: Checkpoint | None
     settings: Mapping[str, Any]
 
     @classmethod
     def of(
         cls,
-        checkpoint: Checkpoint,
+        checkpoint: Checkpoint | None,
         protocol: Protocol,
         classifiers: Sequence[str],
         transferred: Sequence[str],
@@ -40,6 +40,8 @@ class FinishedCells:
 
     def save(self, cell: Cell, result: CellResult) -> None:
         """Keep a cell's result."""
+        if self.checkpoint is None:
+            return
         values, tensors = asdict(result), {}
         for table in WITH_ARRAYS:
             for number, row in enumerate(values[table]):
@@ -48,6 +50,8 @@ class FinishedCells:
 
     def load(self, cell: Cell) -> CellResult | None:
         """A cell's result, if the same evaluation finished it."""
+        if self.checkpoint is None:
+            return None
         state = self.checkpoint.part(cell.name).load(self.settings)
         if state is None:
             return None

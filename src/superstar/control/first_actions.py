@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from superstar.actions import apply_action
-from superstar.control import Recovery, Supervisor
+from superstar.control.scoring import Actions
+from superstar.control.supervisor import Recovery, Supervisor
 from superstar.measures import Distance
-from superstar.pipelines.scoring import Actions
 
 
 @dataclass(frozen=True)

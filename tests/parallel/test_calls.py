@@ -1,4 +1,4 @@
-"""Calls spread over processes."""
+"""One function called with many arguments, at several places at once."""
 
 import os
 import time
@@ -6,10 +6,10 @@ import time
 import pytest
 import torch
 
+from superstar.checkpoint import Checkpoint, keep_in
 from superstar.errors import InputError
+from superstar.parallel import calls, fan_out
 from superstar.parameters import Execution
-from superstar.pipelines import parallel
-from superstar.pipelines.parallel import Shared, spread
 
 
 def execution(workers=1, retries=0):
@@ -59,47 +59,59 @@ def add_here(number, tensor, others):
     return number, id(tensor)
 
 
+@pytest.fixture
+def kept(tmp_path):
+    """The folder in which a run keeps how far it has come."""
+    keep_in(Checkpoint(tmp_path / "cells"))
+    yield tmp_path / "cells"
+    keep_in(None)
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_come_in_the_order_of_the_calls(workers):
     run = execution(workers)
-    assert spread(pow, [(2, 3), (3, 2), (5, 1)], run, "powers") == [8, 9, 5]
-    assert spread(pow, [], run, "powers") == []
+    assert fan_out(pow, [(2, 3), (3, 2), (5, 1)], run, "powers") == [8, 9, 5]
+    assert fan_out(pow, [], run, "powers") == []
 
 
 def test_what_takes_long_tells_how_far_it_is(monkeypatch, caplog):
-    monkeypatch.setattr(parallel, "LOG_SECONDS", 0.0)
-    with caplog.at_level("INFO", logger=parallel.__name__):
-        spread(pow, [(2, 3), (3, 2)], execution(), "powers")
+    monkeypatch.setattr(calls, "LOG_SECONDS", 0.0)
+    with caplog.at_level("INFO", logger=calls.__name__):
+        fan_out(pow, [(2, 3), (3, 2)], execution(), "powers")
     assert caplog.messages == ["powers: 1 of 2", "powers: 2 of 2"]
 
 
-def test_what_calls_share_goes_to_workers_as_one_file_that_is_removed(tmp_path):
-    folder = tmp_path / "cells"
-    folder.mkdir()
-    (folder / ".shared-left").write_text("by a run that was killed")
-    shared = Shared((torch.ones(3), folder), folder)
-    found = spread(add, [(1,), (2,)], execution(2), "sums", shared=shared)
+def test_what_calls_share_goes_to_workers_as_one_file_that_is_removed(kept):
+    kept.mkdir()
+    (kept / ".shared-left").write_text("by a run that was killed")
+    found = fan_out(add, [(1,), (2,)], execution(2), "sums", shared=(torch.ones(3), kept))
     assert [total for total, _ in found] == [4, 5]
     assert len({name for _, name in found}) == 1
-    assert not folder.exists()
+    assert not kept.exists()
 
 
-def test_in_one_process_nothing_is_written(tmp_path):
+def test_outside_a_run_what_calls_share_lies_with_the_temporary_files():
+    ones = torch.ones(3)
+    assert (
+        fan_out(torch.add, [(ones,), (ones,)], execution(2), "sums", shared=(ones,))[1].sum() == 6
+    )
+
+
+def test_in_one_process_nothing_is_written(kept):
     tensor = torch.ones(3)
-    shared = Shared((tensor, tmp_path / "cells"), tmp_path / "cells")
-    found = spread(add_here, [(1,), (2,)], execution(), "sums", shared=shared)
+    found = fan_out(add_here, [(1,), (2,)], execution(), "sums", shared=(tensor, kept))
     assert found == [(1, id(tensor)), (2, id(tensor))]
 
 
 def test_a_file_that_workers_do_not_see_is_told(tmp_path):
     with pytest.raises(InputError, match=r"absent is not there on \S+: .* all workers share"):
-        parallel._read(tmp_path / "absent")
+        calls._read(tmp_path / "absent")
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_calls_with_names_that_fail_are_told_after_all_others(workers, caplog):
     with pytest.raises(InputError) as caught:
-        spread(
+        fan_out(
             halve,
             [(2,), (1,), (0,), (4,), (1,)],
             execution(workers),
@@ -116,16 +128,15 @@ def test_calls_with_names_that_fail_are_told_after_all_others(workers, caplog):
     assert "return 4 // number" in trace
 
 
-def test_a_call_without_a_name_that_fails_ends_all(tmp_path):
-    shared = Shared((), tmp_path / "cells")
+def test_a_call_without_a_name_that_fails_ends_all(kept):
     with pytest.raises(ZeroDivisionError):
-        spread(halve, [(2,), (0,)], execution(2), "halves", shared=shared)
-    assert list(tmp_path.iterdir()) == []
+        fan_out(divmod, [(2,), (0,)], execution(2), "halves", shared=(0,))
+    assert not kept.exists()
 
 
 def test_calls_whose_worker_died_are_made_again(tmp_path, caplog):
     arguments = [(number, tmp_path / "marker") for number in range(6)]
-    assert spread(die_once, arguments, execution(2, retries=1), "calls") == [0, 1, 2, 3, 4, 5]
+    assert fan_out(die_once, arguments, execution(2, retries=1), "calls") == [0, 1, 2, 3, 4, 5]
     assert [r.message for r in caplog.records if "a worker died" in r.message]
 
 
@@ -134,7 +145,7 @@ def test_a_call_that_kills_every_worker_stops_no_other(tmp_path):
     with pytest.raises(
         InputError, match=r"retries = 2 are used up, and \d+ of 12 .*\(0[,;]"
     ) as caught:
-        spread(
+        fan_out(
             die_always,
             [(number, tmp_path) for number in range(12)],
             execution(2, retries=2),
@@ -147,4 +158,4 @@ def test_a_call_that_kills_every_worker_stops_no_other(tmp_path):
 
 def test_an_interrupt_is_not_kept_for_later(tmp_path):
     with pytest.raises(KeyboardInterrupt):
-        spread(interrupt, [(1,), (2,)], execution(), "calls", names=["one", "two"])
+        fan_out(interrupt, [(1,), (2,)], execution(), "calls", names=["one", "two"])

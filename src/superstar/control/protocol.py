@@ -10,14 +10,14 @@ import torch
 from torch import nn
 
 from superstar.classifiers import Precision
-from superstar.control import Supervisor
 from superstar.control.algorithm import Step
+from superstar.control.first_actions import FirstAction, first_action
 from superstar.control.operability import percent_inoperable
-from superstar.control.supervisor import Recovery
+from superstar.control.scoring import Hits, parts, score_sequences
+from superstar.control.supervisor import Recovery, Supervisor
 from superstar.images import Images, stream
 from superstar.measures import FEATURES, state_features
-from superstar.pipelines.evaluation.first_actions import FirstAction, first_action
-from superstar.pipelines.scoring import Hits, parts, score_sequences
+from superstar.weights import on_device
 
 # Digits of a distance beyond these depend on the number of threads.
 DIGITS = 9
@@ -30,6 +30,12 @@ class Cell:
     shift: str
     severity: int | None
 
+    @classmethod
+    def of(cls, key: str) -> "Cell":
+        """The cell that `shift/severity` names."""
+        shift, _, severity = key.partition("/")
+        return cls(shift, int(severity))
+
     @property
     def name(self) -> str:
         """In files and messages."""
@@ -39,6 +45,11 @@ class Cell:
     def keys(self) -> dict[str, Any]:
         """The columns that name the cell in every table."""
         return {"shift": self.shift, "severity": self.severity}
+
+
+def all_cells(shifts: Sequence[str], severities: Sequence[int]) -> list[Cell]:
+    """The clean set, and every shift at every severity."""
+    return [Cell("none", None), *(Cell(shift, level) for shift in shifts for level in severities)]
 
 
 @dataclass(frozen=True)
@@ -108,6 +119,8 @@ def evaluate_cell(
         transferred: supervisors with policies of other benchmarks, by the benchmark's name; they
             see the same batches.
     """
+    supervisor = supervisor.on(protocol.device)
+    classifiers = {name: on_device(each, protocol.device) for name, each in classifiers.items()}
     trials = [
         _look(recover_batch(cell, images, supervisor, protocol, trial), supervisor)
         for trial in range(protocol.trials)
@@ -115,7 +128,8 @@ def evaluate_cell(
     recoveries = [recovery for recovery, _ in trials]
     wanted = [first for _, first in trials]
     elsewhere = {
-        name: _recover(cell, images, other, protocol) for name, other in (transferred or {}).items()
+        name: _recover(cell, images, other.on(protocol.device), protocol)
+        for name, other in (transferred or {}).items()
     }
     chosen = [r.actions for r in chain(recoveries, *elsewhere.values())]
     sequences = list(dict.fromkeys([(), *chosen, *(w.sequence for w in wanted)]))

@@ -6,9 +6,9 @@ import torch
 
 from superstar.actions import apply_action
 from superstar.control.algorithm import Step
+from superstar.control.first_actions import first_action
 from superstar.control.supervisor import Recovery
 from superstar.measures import points_distance
-from superstar.pipelines.evaluation.first_actions import first_action
 
 ACTIONS = ("nop", "clahe_2_1", "wavelet_visu")
 STATE = np.array([1.0, 0.3, 2.0], np.float32)
