@@ -1,43 +1,26 @@
 """Figures of a run."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from torch import nn
 
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
-from superstar.control import Supervisor
-from superstar.control.algorithm import Selection, select_transforms
-from superstar.control.networks import sampled
 from superstar.datasets import SEVERITIES, ShiftedSets
-from superstar.images import Images, ImageSet, stream, to_uint8
-from superstar.parameters import (
-    BenchmarkGeneration,
-    Evaluation,
-    Execution,
-    Reporting,
-    SurrogateGeneration,
-)
-from superstar.pipelines.reporting import (
-    clusters,
-    examples,
-    figures,
-    inaction,
-)
-from superstar.pipelines.reporting.typesetting import readable
+from superstar.images import Images, ImageSet, to_uint8
+from superstar.parameters import BenchmarkGeneration, Reporting, SurrogateGeneration
+from superstar.pipelines.reporting import examples, figures
 
 
 def draw_results(
     main: pd.DataFrame,
     by_severity: pd.DataFrame,
     actions: pd.DataFrame,
-    wanted: pd.DataFrame,
+    first_actions: pd.DataFrame,
     thresholds: dict[str, float],
 ) -> tuple[Figure, Figure, Figure, Figure]:
     """Delta by shift, Delta by severity, what was done, and what the first action alone would."""
@@ -45,7 +28,7 @@ def draw_results(
         figures.delta_figure(main),
         figures.severity_figure(by_severity),
         figures.actions_figure(actions),
-        inaction.inaction_figure(wanted, thresholds["beta"]),
+        figures.inaction_figure(first_actions, thresholds["beta"]),
     )
 
 
@@ -58,9 +41,13 @@ def draw_design(
 ) -> tuple[Figure, Figure]:
     """Training curves, and the fits behind the operability labels."""
     given = Reporting.model_validate(parameters)
-    names = SurrogateGeneration.model_validate(surrogates).policy.names
+    policy = SurrogateGeneration.model_validate(surrogates).policy
+    batches = {
+        name: range(place * policy.training_batches, (place + 1) * policy.training_batches)
+        for place, name in enumerate(policy.names)
+    }
     return (
-        figures.policy_figure(curves, ACTIONS, names, given.curve_window),
+        figures.policy_figure(curves, ACTIONS, batches, given.curve_window),
         figures.fits_figure(fits, labels),
     )
 
@@ -95,96 +82,15 @@ def draw_shifts(sets: ShiftedSets, benchmark: dict[str, Any]) -> Figure:
     )
 
 
-def draw_example(
-    results: pd.DataFrame,
-    sets: ShiftedSets,
-    denoiser: DnCNN,
-    standard: nn.Module,
-    robust: dict[str, nn.Module],
-    parameters: dict[str, Any],
-    evaluation: dict[str, Any],
-    execution: dict[str, Any],
-) -> Figure:
-    """Images clean, shifted, and after each action of the example shift's longest sequence.
-
-    Of equally long ones, that which gained most.
-    """
-    given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
-    trials = results[results["shift"] == given.example_shift]
-    gain = trials["accuracy_recovered"] - trials["accuracy_shifted"]
-    shown = trials.assign(length=trials["sequence"].map(len), gain=gain).nlargest(
-        1, ["length", "gain"]
+def draw_examples(
+    stages: pd.DataFrame, sets: ShiftedSets, denoiser: DnCNN
+) -> tuple[Figure, Figure]:
+    """Images after each action of a sequence of the run, and of one chosen with a looser β."""
+    own, loose = (
+        examples.stages_figure(stages[stages["example"] == name], sets, denoiser, show_beta=beta)
+        for name, beta in (("example", False), ("example_beta", True))
     )
-    actions, severity = tuple(shown["sequence"].iloc[0]), int(shown["severity"].iloc[0])
-    return examples.stages_figure(
-        f"{readable(given.example_shift)} {severity}",
-        sets.load("none", None),
-        sets.load(given.example_shift, severity),
-        actions,
-        denoiser.to(run.device),
-        {"standard": standard, **robust},
-        run,
-        Evaluation.model_validate(evaluation).precision,
-    )
-
-
-def draw_example_beta(
-    sets: ShiftedSets,
-    supervisor: Supervisor,
-    standard: nn.Module,
-    robust: dict[str, nn.Module],
-    parameters: dict[str, Any],
-    evaluation: dict[str, Any],
-    execution: dict[str, Any],
-    seed: int,
-) -> Figure:
-    """Images after each action that Algorithm 1 chooses with a beta of one's own.
-
-    The other brakes stay. Shown is the first of the longest sequences that as many batches as
-    there are trials lead to, with the action that failed beta in the end.
-    """
-    given, run = Reporting.model_validate(parameters), Execution.model_validate(execution)
-    tried = Evaluation.model_validate(evaluation)
-    shift, severity = given.example_beta_shift, given.example_beta_severity
-    if supervisor.denoiser is not None:
-        supervisor.denoiser.to(run.device)
-    shifted = sets.load(shift, severity)
-
-    def select(trial: int) -> Selection:
-        rng = stream(seed, "example_beta", trial)
-        drawn = rng.permutation(len(shifted))[: tried.batch_size]
-        return select_transforms(
-            shifted.batch(drawn),
-            sampled(supervisor.actor),
-            reference=supervisor.validation_points,
-            projection=supervisor.projection,
-            brakes=replace(supervisor.brakes, beta=given.example_beta),
-            denoiser=supervisor.denoiser,
-            rng=rng,
-            actions=supervisor.actions,
-            distance=supervisor.distance,
-        )
-
-    longest = max((select(trial) for trial in range(tried.trials)), key=lambda s: len(s.sequence))
-    last = longest.steps[-1]
-    failed = (last.action,) if last.action is not None and last.reason == "beta" else ()
-    return examples.stages_figure(
-        f"{readable(shift)} {severity}, β = {given.example_beta:g}",
-        sets.load("none", None),
-        shifted,
-        longest.sequence + failed,
-        supervisor.denoiser,
-        {"standard": standard, **robust},
-        run,
-        tried.precision,
-        [*longest.distances, *(last.distance for _ in failed)],
-        failed=len(failed),
-    )
-
-
-def draw_clusters(samples: pd.DataFrame, inertias: pd.DataFrame, table: pd.DataFrame) -> Figure:
-    """The elbow, the states by cluster, and the clusters of each shift's samples."""
-    return clusters.cluster_figure(samples, inertias, table)
+    return own, loose
 
 
 def _picture(images: Images, place: int) -> NDArray[np.uint8]:

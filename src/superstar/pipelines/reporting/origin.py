@@ -6,25 +6,29 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from superstar.parameters import ClassifierTraining, Published
+from superstar.parameters import ClassifierTraining
 
 
 def classifiers_table(
-    given: ClassifierTraining, images: int | None, accuracies: Mapping[str, float]
+    given: ClassifierTraining, images: int | None, metrics: Mapping[str, float]
 ) -> pd.DataFrame:
     """`classifier`, `made` in words, and `clean_accuracy` on test images in percent.
 
     Args:
         given: how classifiers are trained, or which were published.
         images: on how many those that were trained were trained; None for all there are.
-        accuracies: by the classifier's name, in the order of the rows.
+        metrics: of the run, by name; among them `clean_accuracy.<classifier>` of each.
     """
     seen = "all training images" if images is None else f"{images:,} images"
     rows = []
-    for name, accuracy in accuracies.items():
+    for metric, accuracy in metrics.items():
+        kind, _, name = metric.partition(".")
+        if kind != "clean_accuracy":
+            continue
         if name in given.published:
             entry = given.published[name]
-            made = f"published, {entry if isinstance(entry, str) else _checkpoint(entry)}"
+            source = entry if isinstance(entry, str) else f"{entry.layout}: {entry.path}"
+            made = f"published, {source}"
         else:
             start = "random weights" if name == "standard" else "the weights of standard"
             epochs = given.trained[name].epochs
@@ -33,12 +37,8 @@ def classifiers_table(
     return pd.DataFrame(rows, columns=["classifier", "made", "clean_accuracy"])
 
 
-def _checkpoint(entry: Published) -> str:
-    return f"{entry.layout}: {entry.path}"
-
-
-def extent(results: pd.DataFrame, batch_size: int, validation: int) -> str:
-    """How much was evaluated, in words.
+def extent(results: pd.DataFrame, batch_size: int, validation: int) -> dict[str, str]:
+    """How much was evaluated, as texts: `images`, `shifts`, `severities`, `cells` and so on.
 
     Args:
         results: by trial.
@@ -46,17 +46,17 @@ def extent(results: pd.DataFrame, batch_size: int, validation: int) -> str:
         validation: images of V, with which batches are compared.
     """
     cells = results.drop_duplicates(["shift", "severity"])
-    shifts = cells.loc[cells["shift"] != "none", "shift"].nunique()
-    severities = ", ".join(map(str, sorted(cells["severity"].dropna().unique())))
-    images = sorted(cells["images"].unique())
+    images = cells["images"].unique()
     trials = results.groupby(["controller", "shift", "severity"], dropna=False)["trial"].nunique()
-    return (
-        f"Test set: {_span(images)} images (of each class: `clean/summary.csv`). {shifts} shifts "
-        f"at severities {severities} and the clean set: {len(cells)} cells, {_span(trials)} trials "
-        f"each. A trial draws a batch of {_span([min(batch_size, n) for n in images])} images, "
-        f"whose distance is that from the {validation:,} of V. The estimate of the Wasserstein "
-        "distance falls as samples grow, so distances compare within a run only."
-    )
+    return {
+        "images": _span(images),
+        "shifts": str(cells.loc[cells["shift"] != "none", "shift"].nunique()),
+        "severities": ", ".join(map(str, sorted(cells["severity"].dropna().unique()))),
+        "cells": str(len(cells)),
+        "trials": _span(trials),
+        "batch": _span([min(batch_size, count) for count in images]),
+        "validation": f"{validation:,}",
+    }
 
 
 def _span(numbers: Collection[int]) -> str:
@@ -69,8 +69,8 @@ def sources(
     labels: pd.DataFrame,
     accuracies: pd.DataFrame,
     inoperable: pd.DataFrame,
-) -> list[str]:
-    """What came from elsewhere, a sentence each.
+) -> dict[str, Sequence[str]]:
+    """Names of what came from elsewhere, by what it is; nothing is left out that is there.
 
     Args:
         policies: names of policies from elsewhere.
@@ -78,17 +78,13 @@ def sources(
         accuracies: of `reference_tables.read_accuracies`; empty where there is no reference.
         inoperable: of `reference_tables.read_inoperable`, likewise.
     """
-    told = {
+    names = {
         "Policies from elsewhere": policies,
         "Accuracies and distances behind the operability labels, as released": _files(labels),
         "Reference": _files(accuracies),
         "Reference of % inoperable": _files(inoperable),
     }
-    return [
-        f"{what}: {', '.join(f'`{name}`' for name in names)}."
-        for what, names in told.items()
-        if len(names)
-    ]
+    return {what: there for what, there in names.items() if there}
 
 
 def _files(table: pd.DataFrame) -> list[str]:
@@ -109,7 +105,7 @@ def stages_table(times: pd.DataFrame) -> pd.DataFrame:
     return stages.reset_index()
 
 
-def configuration(parameters: Mapping[str, Any]) -> str:
+def as_yaml(parameters: Mapping[str, Any]) -> str:
     """The parameters as YAML, in their order."""
     return yaml.safe_dump(
         dict(parameters), sort_keys=False, default_flow_style=None, width=100, allow_unicode=True

@@ -2,21 +2,15 @@
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from superstar.control.operability import regression_labels
-from superstar.images import stream
+from superstar.pipelines.reporting.intervals import KEYS, Bootstrap, mean_by_image, trial_errors
 
-KEYS = ["controller", "shift", "classifier"]
-
-DIGITS = 6
-COUNTS_AT_ONCE = 2**23
-"""Of the bootstrap: 64 MB."""
+STOP_REASONS = ("inoperable", "nop", "beta", "alpha", "horizon")
+TRANSFER_COLUMNS = ["policy", *KEYS, "shifted", "recovered", "delta", "delta_low", "delta_high"]
 
 
-def main_table(
-    results: pd.DataFrame, gains: pd.DataFrame, resamples: int, confidence: float, seed: int
-) -> pd.DataFrame:
+def main_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
     """Accuracy shifted and recovered, and their difference, over severities and trials.
 
     `delta_low` and `delta_high` bound Delta over the draw of images, by a paired bootstrap (an
@@ -30,7 +24,7 @@ def main_table(
     table["delta"] = table["recovered"] - table["shifted"]
     spreads = trial_errors(results)
     bounds = {
-        keys: bootstrap_interval(mean_by_image(part), resamples, confidence, seed, spreads[keys])
+        keys: bootstrap.interval(mean_by_image(part), spreads[keys])
         for keys, part in gains.groupby(KEYS, sort=False)
     }
     table["delta_low"] = [100 * bounds[keys][0] for keys in table.index]
@@ -38,59 +32,8 @@ def main_table(
     return table.reset_index()
 
 
-def trial_errors(results: pd.DataFrame) -> pd.Series:
-    """Standard error of the mean gain (a share) over trials, by controller, shift and classifier.
-
-    Trials are drawn independently in every cell. Zero where there is one trial: its spread is
-    unknown.
-    """
-    gain = results["accuracy_recovered"] - results["accuracy_shifted"]
-    cells = gain.groupby([results[key] for key in (*KEYS, "severity")], sort=False, dropna=False)
-    variances = (cells.var(ddof=1) / cells.size()).fillna(0.0).groupby(KEYS, sort=False)
-    return np.sqrt(variances.sum()) / variances.size()
-
-
-def bootstrap_interval(
-    values: NDArray[np.floating],
-    resamples: int,
-    confidence: float,
-    seed: int,
-    spread: float = 0.0,
-) -> tuple[float, float]:
-    """Percentile bootstrap interval of the mean of `values`.
-
-    Args:
-        values: (N,).
-        resamples: of the values, with replacement.
-        confidence: of the interval.
-        seed: of the draws.
-        spread: standard error of the mean from elsewhere, normal and independent.
-    """
-    rng = stream(seed, "bootstrap")
-    count = len(values)
-    # Resampling with replacement is a draw of how often each value occurs. Means of gains are few
-    # values over many images, once single precision's rounding is taken off.
-    distinct, times = np.unique(values.astype(np.float64).round(DIGITS), return_counts=True)
-    block = max(1, COUNTS_AT_ONCE // len(distinct))
-    means = np.concatenate(
-        [
-            rng.multinomial(count, times / count, size=min(block, resamples - start)) @ distinct
-            for start in range(0, resamples, block)
-        ]
-    )
-    means = means / count + spread * rng.standard_normal(resamples)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(means, [tail, 1 - tail])
-    return float(low), float(high)
-
-
 def overall_table(
-    main: pd.DataFrame,
-    results: pd.DataFrame,
-    gains: pd.DataFrame,
-    resamples: int,
-    confidence: float,
-    seed: int,
+    main: pd.DataFrame, results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap
 ) -> pd.DataFrame:
     """Delta over all shifts, clean images apart: mean, best shift and worst, in points.
 
@@ -98,9 +41,7 @@ def overall_table(
         main: of `main_table`.
         results: by trial, as there.
         gains: by image, as there. Those of a shift weigh as much as those of any other.
-        resamples: of the bootstrap, paired by image.
-        confidence: of its interval.
-        seed: of its draws.
+        bootstrap: paired by image.
 
     Returns:
         Three rows a controller and classifier: `figure` (mean, best or worst), `shift` (missing
@@ -120,7 +61,7 @@ def overall_table(
             for shift, some in own.groupby("shift", sort=False)
             if shift != "none"
         ]
-        bounds = bootstrap_interval(np.mean(by_shift, axis=0), resamples, confidence, seed, spread)
+        bounds = bootstrap.interval(np.mean(by_shift, axis=0), spread)
         values = (part["delta"].mean(), 100 * bounds[0], 100 * bounds[1])
         rows.append(
             {**named, "figure": "mean", "shift": None, **dict(zip(columns, values, strict=True))}
@@ -130,20 +71,15 @@ def overall_table(
     return pd.DataFrame(rows)
 
 
-TRANSFER_COLUMNS = ["policy", *KEYS, "shifted", "recovered", "delta", "delta_low", "delta_high"]
-
-
 def transfer_table(
-    results: pd.DataFrame, gains: pd.DataFrame, resamples: int, confidence: float, seed: int
+    results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap
 ) -> pd.DataFrame:
     """The main table of every policy that comes from another benchmark.
 
     Args:
         results: by trial, with the `policy`; may be empty.
         gains: by image, likewise.
-        resamples: of the bootstrap, as in `main_table`.
-        confidence: of its interval.
-        seed: of its draws.
+        bootstrap: as in `main_table`.
 
     Returns:
         The columns of `main_table` behind `policy`, and for each policy and classifier a row
@@ -154,19 +90,14 @@ def transfer_table(
     parts = []
     for policy, own in results.groupby("policy", sort=False):
         own_gains = gains[gains["policy"] == policy]
-        table = main_table(own, own_gains, resamples, confidence, seed)
-        overall = overall_table(table, own, own_gains, resamples, confidence, seed)
+        table = main_table(own, own_gains, bootstrap)
+        overall = overall_table(table, own, own_gains, bootstrap)
         means = overall[overall["figure"] == "mean"].assign(shift="mean")
         shifted = table[table["shift"] != "none"].groupby(["controller", "classifier"])
         accuracies = shifted[["shifted", "recovered"]].mean().reset_index()
         means = means.merge(accuracies, on=["controller", "classifier"])
         parts.append(pd.concat([table, means]).assign(policy=policy))
     return pd.concat(parts, ignore_index=True)[TRANSFER_COLUMNS]
-
-
-def mean_by_image(gains: pd.DataFrame) -> NDArray[np.floating]:
-    """Mean gain of each image."""
-    return np.mean(np.stack(gains["gain"].to_list()), axis=0)
 
 
 def severity_table(results: pd.DataFrame) -> pd.DataFrame:
@@ -233,40 +164,28 @@ def _counted(values: pd.Series) -> str:
     return ", ".join(f"{value} ({count})" for value, count in values.value_counts().items())
 
 
-STOP_REASONS = ("inoperable", "nop", "beta", "alpha", "horizon")
-GROUPS = ("surrogate", "benchmark")
-
-
-def operability_table(surrogates: pd.DataFrame, shifts: pd.DataFrame) -> pd.DataFrame:
-    """% of single images judged inoperable, surrogates and benchmark shifts."""
-    by_shift = shifts.groupby("shift", sort=False)["percent_inoperable"].mean().reset_index()
-    first = surrogates.rename(columns={"surrogate": "shift"}).assign(group="surrogate")
-    both = pd.concat([first, by_shift.assign(group="benchmark")], ignore_index=True)
-    return both[["group", "shift", "percent_inoperable"]]
-
-
-def two_columns(operability: pd.DataFrame, first_actions: pd.DataFrame) -> pd.DataFrame:
-    """% inoperable as the paper prints it: surrogates at the left, benchmark shifts at the right.
+def operability_table(
+    surrogates: pd.DataFrame, shifts: pd.DataFrame, first_actions: pd.DataFrame
+) -> pd.DataFrame:
+    """What the operability tree says of surrogates and benchmark shifts.
 
     Args:
-        operability: of `operability_table`.
+        surrogates: `percent_inoperable` of each.
+        shifts: the same of each shift and severity.
         first_actions: what became of the first action, a row a cell, trial and classifier.
 
     Returns:
-        `surrogate`, `surrogate_inoperable`, `shift`, `shift_inoperable` (% of single images) and
-        `shift_abstained` (% of severities and trials in which the whole batch was called
-        inoperable); the shorter side is filled up with empty cells.
+        `group` ("surrogate" or "benchmark"), `shift`, `percent_inoperable` (of single images) and
+        `percent_abstained` (of severities and trials in which the whole batch was called
+        inoperable; missing for surrogates).
     """
-    columns = ["shift", "percent_inoperable"]
-    left, right = (
-        operability.loc[operability["group"] == group, columns].reset_index(drop=True)
-        for group in GROUPS
-    )
+    by_shift = shifts.groupby("shift", sort=False)["percent_inoperable"].mean().reset_index()
     forbidden = 100 * (first_actions["outcome"] == "inoperable")
-    right["abstained"] = right["shift"].map(forbidden.groupby(first_actions["shift"]).mean())
-    left.columns = ["surrogate", "surrogate_inoperable"]
-    right.columns = ["shift", "shift_inoperable", "shift_abstained"]
-    return pd.concat([left, right], axis=1)
+    abstained = by_shift["shift"].map(forbidden.groupby(first_actions["shift"]).mean())
+    benchmark = by_shift.assign(group="benchmark", percent_abstained=abstained)
+    first = surrogates.rename(columns={"surrogate": "shift"}).assign(group="surrogate")
+    both = pd.concat([first, benchmark], ignore_index=True)
+    return both[["group", "shift", "percent_inoperable", "percent_abstained"]]
 
 
 def distance_table(
