@@ -98,7 +98,9 @@ def cluster_table(samples: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def cluster_figure(samples: pd.DataFrame, inertias: NDArray[np.float64], table: pd.DataFrame) -> Figure:
+def cluster_figure(
+    samples: pd.DataFrame, inertias: NDArray[np.float64], table: pd.DataFrame
+) -> Figure:
     """The elbow, the states by cluster, and how each shift's samples spread.
 
     Args:

@@ -1,4 +1,4 @@
-"""Figures of a run. Each function takes tables or images and returns a matplotlib figure."""
+"""Figures of a run's tables."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -8,12 +8,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
-from numpy.typing import NDArray
 
 from superstar.datasets import SEVERITIES
 from superstar.pipelines.pages import readable
-from superstar.pipelines.reporting.inaction import OUTCOMES
-from superstar.pipelines.reporting.tables import STOP_REASONS
+from superstar.pipelines.reporting.tables import OUTCOMES, STOP_REASONS
 
 Colour = tuple[float, ...] | str
 
@@ -25,10 +23,7 @@ REASON_COLOURS = {
     "horizon": "#7a3bd8",
 }
 OUTCOME_COLOURS = {**REASON_COLOURS, "kept": REASON_COLOURS["alpha"]}
-
 FITS_A_ROW = 3
-LONGEST_COLUMN = 12
-"""Rows of a contact sheet up to which they stand in one block."""
 
 
 def colours(count: int) -> list[Colour]:
@@ -121,13 +116,14 @@ def actions_figure(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def inaction_figure(table: pd.DataFrame, beta: float) -> Figure:
+def inaction_figure(table: pd.DataFrame, thresholds: Mapping[str, float]) -> Figure:
     """What the first action alone does to distance and accuracy, coloured by what became of it.
 
     Args:
-        table: of `inaction.inaction_table`.
-        beta: the threshold; an action must bring the distance below this share of the first.
+        table: of `tables.inaction_table`.
+        thresholds: `beta`; an action must bring the distance below this share of the first.
     """
+    beta = thresholds["beta"]
     deltas = [str(column) for column in table.columns if str(column).startswith("delta_")]
     figure = Figure(figsize=(11, 1.4 + 0.26 * len(table)), layout="constrained")
     distance, *axes = figure.subplots(1, 1 + len(deltas), sharey=True)
@@ -224,58 +220,3 @@ def fits_figure(fits: pd.DataFrame, labels: pd.DataFrame) -> Figure:
         axis.grid(alpha=0.3)
     figure.colorbar(dots, ax=axes, label="severity", ticks=list(SEVERITIES), shrink=0.6)
     return figure
-
-
-def contact_sheet(
-    clean: NDArray[np.uint8], shifted: Mapping[str, Sequence[NDArray[np.uint8]]]
-) -> Figure:
-    """One image under every shift at every severity; the first column of a block is clean."""
-    names = list(shifted)
-    blocks = 1 if len(names) <= LONGEST_COLUMN else 2
-    height = -(-len(names) // blocks)
-    width = 1 + max(len(row) for row in shifted.values())
-    figure = Figure(
-        figsize=(blocks * (1.25 * width + 0.8), 1.3 * height + 0.2), layout="constrained"
-    )
-    parts = figure.subfigures(1, blocks, squeeze=False)[0]
-    for part, first in zip(parts, range(0, len(names), height), strict=True):
-        grid = part.subplots(height, width, squeeze=False)
-        shown = names[first : first + height]
-        for row, name in zip(grid[: len(shown)], shown, strict=True):
-            for axis, image in zip(row, [clean, *shifted[name]], strict=True):
-                _show(axis, image)
-            label = name.replace("_", "\n").replace("+", "\n+ ")
-            row[0].set_ylabel(label, rotation=0, ha="right", va="center", size=9)
-        for axis in grid[len(shown) :].flat:
-            axis.axis("off")
-        for axis, column in zip(grid[0], ["clean", *map(str, SEVERITIES)], strict=True):
-            axis.set_title(column, size=9)
-    return figure
-
-
-def example_figure(
-    rows: Sequence[Sequence[NDArray[np.uint8]]],
-    titles: Sequence[str],
-    notes: Sequence[Sequence[str]],
-) -> Figure:
-    """Images, one a row, from clean through shifted to corrected.
-
-    Args:
-        rows: for each image, its pictures at every stage.
-        titles: of the stages.
-        notes: lines below the title of each stage.
-    """
-    figure = Figure(figsize=(1.9 * len(titles), 1.75 * len(rows) + 0.8), layout="constrained")
-    grid = figure.subplots(len(rows), len(titles), squeeze=False)
-    for axes, images in zip(grid, rows, strict=True):
-        for axis, image in zip(axes, images, strict=True):
-            _show(axis, image)
-    for axis, name, lines in zip(grid[0], titles, notes, strict=True):
-        axis.set_title("\n".join([name, *lines]), size=9)
-    return figure
-
-
-def _show(axis: Axes, image: NDArray[np.uint8]) -> None:
-    axis.imshow(image, interpolation="nearest")
-    axis.set_xticks([])
-    axis.set_yticks([])

@@ -6,13 +6,20 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from superstar.actions import ACTIONS
 from superstar.control.clustering import cluster_states
 from superstar.datasets import ShiftedSets
-from superstar.parameters import BenchmarkGeneration, Evaluation, Reporting
+from superstar.parameters import (
+    BenchmarkGeneration,
+    Evaluation,
+    Parameters,
+    Reporting,
+    SurrogateGeneration,
+)
 from superstar.pipelines.reporting import (
     clusters,
     comparison,
-    inaction,
+    figures,
     means,
     report,
     tables,
@@ -22,40 +29,8 @@ from superstar.pipelines.reporting.intervals import Bootstrap
 
 logger = logging.getLogger(__name__)
 
-TABLES = (
-    "main_table",
-    "overall_table",
-    "transfer_table",
-    "mean_table",
-    "mce_table",
-    "severity_delta_table",
-    "action_table",
-    "inaction_table",
-    "worst_cells",
-    "operability_table",
-    "distance_table",
-    "reference_comparison",
-    "inoperable_comparison",
-)
-"""Data sets that `make_tables` leaves beside its metrics; `report.Run` says what they are."""
-
-CONFIGURATION = (
-    "seed",
-    "scale",
-    "jpeg_quality",
-    "execution",
-    "distance",
-    "data_preparation",
-    "severity_calibration",
-    "surrogate_generation",
-    "classifier_training",
-    "denoiser_training",
-    "operability",
-    "policy_training",
-    "benchmark_generation",
-    "evaluation",
-    "reporting",
-)
+STUDIES = {"projection_study", "corrupt", "oracle", "sensitivity"}
+CONFIGURATION = [name for name in Parameters.model_fields if name not in {"benchmark", *STUDIES}]
 """Parameters that the report shows, in its order."""
 
 
@@ -73,36 +48,34 @@ def make_tables(
     parameters: dict[str, Any],
     seed: int,
 ) -> dict[str, pd.DataFrame | dict[str, float]]:
-    """The tables of `TABLES`, and `evaluation_metrics`."""
+    """The tables of `Tables`, and `evaluation_metrics`."""
     given = Reporting.model_validate(parameters)
     bootstrap = Bootstrap(given.bootstrap_resamples, given.confidence, seed)
     main = tables.main_table(results, gains, bootstrap)
     transfer = tables.transfer_table(transfer_results, transfer_gains, bootstrap)
     policies = means.all_policies(results, transfer_results)
     policy_gains = means.all_policies(gains, transfer_gains)
-    mean_table = means.mean_table(policies, policy_gains, bootstrap)
     mce_table = pd.DataFrame(columns=means.MCE_COLUMNS)
     if given.mce is not None:
         mce_table = means.mce_table(policies, policy_gains, bootstrap)
-    actions = tables.action_table(results)
     operability = tables.operability_table(surrogates_inoperable, shifts_inoperable, first_actions)
-    metrics = tables.metrics(main, actions) | means.mean_metrics(mean_table, mce_table)
-    return {
-        "main_table": main,
-        "overall_table": tables.overall_table(main, results, gains, bootstrap),
-        "transfer_table": transfer,
-        "mean_table": mean_table,
-        "mce_table": mce_table,
-        "severity_delta_table": tables.severity_table(results),
-        "action_table": actions,
-        "inaction_table": inaction.inaction_table(first_actions),
-        "worst_cells": tables.worst_cells(results, given.worst_cells),
-        "operability_table": operability,
-        "distance_table": tables.distance_table(results, "standard", r_squared),
-        "reference_comparison": comparison.compare_accuracies(main, transfer, reference_table),
-        "inoperable_comparison": comparison.compare_inoperable(operability, reference_inoperable),
-        "evaluation_metrics": metrics,
-    }
+    made = tables.Tables(
+        main_table=main,
+        overall_table=tables.overall_table(main, results, gains, bootstrap),
+        transfer_table=transfer,
+        mean_table=means.mean_table(policies, policy_gains, bootstrap),
+        mce_table=mce_table,
+        severity_delta_table=tables.severity_table(results),
+        action_table=tables.action_table(results),
+        inaction_table=tables.inaction_table(first_actions),
+        worst_cells=tables.worst_cells(results, given.worst_cells),
+        operability_table=operability,
+        distance_table=tables.distance_table(results, "standard", r_squared),
+        reference_comparison=comparison.compare_accuracies(main, transfer, reference_table),
+        inoperable_comparison=comparison.compare_inoperable(operability, reference_inoperable),
+    )
+    averages = means.mean_metrics(made.mean_table, made.mce_table)
+    return {**vars(made), "evaluation_metrics": tables.metrics(main, made.action_table) | averages}
 
 
 def typeset_tables(main: pd.DataFrame, transfer: pd.DataFrame) -> tuple[str, str, str]:
@@ -136,6 +109,19 @@ def cluster_samples(
     samples["cluster"] = found.labels + 1
     table = clusters.cluster_table(samples)
     return samples, table, clusters.cluster_figure(samples, found.inertias, table)
+
+
+def draw_policy(
+    curves: pd.DataFrame, parameters: dict[str, Any], surrogates: dict[str, Any]
+) -> Figure:
+    """Training curves; batches are numbered surrogate by surrogate, as many of each."""
+    policy = SurrogateGeneration.model_validate(surrogates).policy
+    batches = {
+        name: range(place * policy.training_batches, (place + 1) * policy.training_batches)
+        for place, name in enumerate(policy.names)
+    }
+    window = Reporting.model_validate(parameters).curve_window
+    return figures.policy_figure(curves, ACTIONS, batches, window)
 
 
 def write_report(benchmark: str, **data: Any) -> str:

@@ -1,6 +1,6 @@
 """What a run's results come from: its classifiers, its configuration, and how long it took."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pandas as pd
@@ -62,33 +62,6 @@ def extent(results: pd.DataFrame, batch_size: int, validation: int) -> dict[str,
 def _span(numbers: Collection[int]) -> str:
     low, high = min(numbers), max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def sources(
-    policies: Sequence[str],
-    labels: pd.DataFrame,
-    accuracies: pd.DataFrame,
-    inoperable: pd.DataFrame,
-) -> dict[str, Sequence[str]]:
-    """Names of what came from elsewhere, by what it is; nothing is left out that is there.
-
-    Args:
-        policies: names of policies from elsewhere.
-        labels: of `released_labels.read_labels`; empty where labels were measured.
-        accuracies: of `reference_tables.read_accuracies`; empty where there is no reference.
-        inoperable: of `reference_tables.read_inoperable`, likewise.
-    """
-    names = {
-        "Policies from elsewhere": policies,
-        "Accuracies and distances behind the operability labels, as released": _files(labels),
-        "Reference": _files(accuracies),
-        "Reference of % inoperable": _files(inoperable),
-    }
-    return {what: there for what, there in names.items() if there}
-
-
-def _files(table: pd.DataFrame) -> list[str]:
-    return list(table["file"].unique()) if len(table) else []
 
 
 def stages_table(times: pd.DataFrame) -> pd.DataFrame:

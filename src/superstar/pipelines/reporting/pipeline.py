@@ -4,8 +4,14 @@ from dataclasses import fields
 
 from kedro.pipeline import Pipeline, node
 
-from superstar.pipelines.reporting import drawing, nodes
+from superstar.pipelines.reporting import figures, nodes, pictures
 from superstar.pipelines.reporting.report import Run
+from superstar.pipelines.reporting.tables import Tables
+
+
+def _named(holder: type) -> dict[str, str]:
+    """Data sets that are called what the fields that hold them are."""
+    return {field.name: field.name for field in fields(holder)}
 
 
 def create_pipeline() -> Pipeline:
@@ -28,7 +34,7 @@ def create_pipeline() -> Pipeline:
                     "params:reporting",
                     "params:seed",
                 ],
-                {name: name for name in (*nodes.TABLES, "evaluation_metrics")},
+                {**_named(Tables), "evaluation_metrics": "evaluation_metrics"},
                 name="make_tables",
             ),
             node(
@@ -54,50 +60,52 @@ def create_pipeline() -> Pipeline:
                 nodes.write_report,
                 {
                     "benchmark": "params:benchmark",
-                    **{field.name: field.name for field in fields(Run)},
+                    **_named(Run),
                     **{name: f"params:{name}" for name in nodes.CONFIGURATION},
                 },
                 "report",
                 name="write_report",
             ),
+            node(figures.delta_figure, "main_table", "delta_figure", name="draw_deltas"),
             node(
-                drawing.draw_results,
-                [
-                    "main_table",
-                    "severity_delta_table",
-                    "action_table",
-                    "inaction_table",
-                    "thresholds",
-                ],
-                ["delta_figure", "severity_delta_figure", "action_figure", "inaction_figure"],
-                name="draw_results",
+                figures.severity_figure,
+                "severity_delta_table",
+                "severity_delta_figure",
+                name="draw_severity_deltas",
+            ),
+            node(figures.actions_figure, "action_table", "action_figure", name="draw_actions"),
+            node(
+                figures.inaction_figure,
+                ["inaction_table", "thresholds"],
+                "inaction_figure",
+                name="draw_inaction",
             ),
             node(
-                drawing.draw_design,
-                [
-                    "policy_curves",
-                    "operability_fits",
-                    "operability_labels",
-                    "params:reporting",
-                    "params:surrogate_generation",
-                ],
-                ["policy_figure", "operability_figure"],
-                name="draw_design",
+                figures.fits_figure,
+                ["operability_fits", "operability_labels"],
+                "operability_figure",
+                name="draw_operability_fits",
             ),
             node(
-                drawing.draw_surrogates,
+                nodes.draw_policy,
+                ["policy_curves", "params:reporting", "params:surrogate_generation"],
+                "policy_figure",
+                name="draw_policy",
+            ),
+            node(
+                pictures.draw_surrogates,
                 ["validation_design", "surrogates", "surrogate_strengths"],
                 "surrogates_figure",
                 name="draw_surrogates",
             ),
             node(
-                drawing.draw_shifts,
+                pictures.draw_shifts,
                 ["shifted_sets", "params:benchmark_generation"],
                 "shifts_figure",
                 name="draw_shifts",
             ),
             node(
-                drawing.draw_examples,
+                pictures.draw_examples,
                 ["example_stages", "shifted_sets", "denoiser"],
                 ["example_figure", "example_beta_figure"],
                 name="draw_examples",

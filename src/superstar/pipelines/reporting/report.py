@@ -17,6 +17,7 @@ from superstar.parameters import (
 from superstar.pipelines.pages import intervals, numbers, readable, render
 from superstar.pipelines.reporting import origin
 from superstar.pipelines.reporting.comparison import OWN, mean_accuracies, mean_shares
+from superstar.pipelines.reporting.tables import Tables
 from superstar.pipelines.reporting.typesetting import parted, to_markdown
 
 SYMBOLS = {"shifted": "S", "recovered": "R", "delta": "Δ"}
@@ -37,58 +38,15 @@ METRICS = {
 
 
 @dataclass(frozen=True)
-class Run:
-    """What a run left that its page shows: data sets, by their names in the catalog.
-
-    Attributes:
-        benchmark_description: with what the shifted sets were made.
-        evaluation_results: by trial.
-        validation_points: V.
-        main_table: accuracy by shift.
-        overall_table: mean, best and worst Delta over shifts.
-        mean_table: over the benchmark's sets of shifts; may be empty.
-        mce_table: before and after recovery; empty where it was not asked for or has no meaning.
-        transfer_table: the main table with policies from elsewhere; may be empty.
-        severity_delta_table: Delta by severity.
-        action_table: what was done, by shift.
-        inaction_table: first actions, and what became of them.
-        worst_cells: where most accuracy was lost; may be empty.
-        operability_table: % inoperable of surrogates and of shifts.
-        operability_labels: of the surrogates, with the lines behind them.
-        distance_table: of the test shifts, and whether they meet the definition of operable.
-        cluster_table: clusters of the states of single images.
-        severity_table: strengths of the surrogates.
-        reference_comparison: our accuracies and the reference's; may be empty.
-        inoperable_comparison: % inoperable likewise; may be empty.
-        released_labels: measurements behind the labels by others; empty where they are ours.
-        reference_table: accuracies of the reference; may be empty.
-        reference_inoperable: its % inoperable; may be empty.
-        stage_times: seconds and peak memory of each node.
-        denoiser_metrics: numbers of the run by name, as the three below.
-        operability_metrics: of the operability tree.
-        policy_metrics: of the policy's training.
-        evaluation_metrics: of the evaluation.
-    """
+class Run(Tables):
+    """What a run left that its page shows: data sets, by their names in the catalog."""
 
     benchmark_description: dict[str, Any]
     evaluation_results: pd.DataFrame
     validation_points: Tensor
-    main_table: pd.DataFrame
-    overall_table: pd.DataFrame
-    mean_table: pd.DataFrame
-    mce_table: pd.DataFrame
-    transfer_table: pd.DataFrame
-    severity_delta_table: pd.DataFrame
-    action_table: pd.DataFrame
-    inaction_table: pd.DataFrame
-    worst_cells: pd.DataFrame
-    operability_table: pd.DataFrame
     operability_labels: pd.DataFrame
-    distance_table: pd.DataFrame
     cluster_table: pd.DataFrame
     severity_table: pd.DataFrame
-    reference_comparison: pd.DataFrame
-    inoperable_comparison: pd.DataFrame
     released_labels: pd.DataFrame
     reference_table: pd.DataFrame
     reference_inoperable: pd.DataFrame
@@ -148,9 +106,6 @@ def compose(benchmark: str, run: Run, configuration: Mapping[str, Any]) -> str:
             run.evaluation_metrics,
         ),
         stages=origin.stages_table(run.stage_times),
-        sources=origin.sources(
-            list(transferred), run.released_labels, run.reference_table, run.reference_inoperable
-        ),
         configuration=origin.as_yaml(configuration),
     )
 
