@@ -38,7 +38,10 @@ def readable(name: object) -> str:
 
 def number(value: Any, digits: int = 2, sign: bool = False, missing: str = "") -> str:
     """A number with so many digits after the point; where there is none, what stands for it."""
-    return missing if pd.isna(value) else f"{value:{'+' if sign else ''}.{digits}f}"
+    if pd.isna(value):
+        return missing
+    rounded = round(float(value), digits) + 0.0  # which makes 0 of -0
+    return f"{rounded:{'+' if sign else ''}.{digits}f}"
 
 
 def numbers(values: Iterable[Any], digits: int = 2, **options: Any) -> list[str]:

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from superstar.classifiers import predict
 from superstar.control import Supervisor
-from superstar.control.algorithm import run_algorithm
+from superstar.control.algorithm import Trace, run_algorithm
 from superstar.control.networks import sampled
 from superstar.control.transitions import Transitions
 from superstar.datasets import ShiftedSets
@@ -34,8 +34,8 @@ def trace_examples(
     """Stages of two examples, each on one batch of a shifted set.
 
     `example` is the longest sequence of `reporting.example_shift` in the results (of equally long
-    ones that which gained most) on the batch of its trial. `example_beta` is the longest of as
-    many sequences as there are trials that Algorithm 1 chooses for one batch with a β of its own,
+    ones that which gained most) on the batch of its trial. `example_beta` is the first of the
+    longest that Algorithm 1 chooses with a β of its own for as many batches as there are trials,
     and the action that failed β in the end.
 
     Returns:
@@ -49,10 +49,9 @@ def trace_examples(
         supervisor.denoiser.to(run.device)
     clean = sets.load("none", None)
 
-    def batch_of(shift: str, severity: int, trial: int) -> tuple[Images, Transitions]:
-        """The images of a trial, clean and shifted."""
-        drawn = stream(seed, "trial", shift, severity, trial).permutation(len(clean))
-        places = drawn[: tried.batch_size]
+    def draw(shift: str, severity: int, rng: np.random.Generator) -> tuple[Images, Transitions]:
+        """A batch, clean and shifted."""
+        places = rng.permutation(len(clean))[: tried.batch_size]
         images = sets.load(shift, severity).batch(places)
         return clean.take(places), _transitions(images, supervisor)
 
@@ -65,21 +64,23 @@ def trace_examples(
 
     shift = given.example_shift
     severity, trial, kept = _longest(results[results["shift"] == shift])
-    own = _stages(*batch_of(shift, severity, trial), kept, [], accuracies)
+    batch = draw(shift, severity, stream(seed, "trial", shift, severity, trial))
+    own = _stages(*batch, kept, [], accuracies)
     own = own.assign(example="example", shift=shift, severity=severity, beta=supervisor.beta)
 
     shift, severity = given.example_beta_shift, given.example_beta_severity
-    unshifted, transitions = batch_of(shift, severity, 0)
     brakes = replace(supervisor.brakes, beta=given.example_beta)
-    policy = sampled(supervisor.actor)
-    traces = [
-        run_algorithm(transitions, 0, policy, brakes, stream(seed, "example_beta", trial))
-        for trial in range(tried.trials)
-    ]
-    longest = max(traces, key=lambda trace: len(trace.sequence))
+    longest: Trace | None = None
+    for trial in range(tried.trials):
+        rng = stream(seed, "example_beta", trial)
+        drawn = draw(shift, severity, rng)
+        trace = run_algorithm(drawn[1], 0, sampled(supervisor.actor), brakes, rng)
+        if longest is None or len(trace.sequence) > len(longest.sequence):
+            batch, longest = drawn, trace
+    assert longest is not None  # There is at least one trial.
     last = longest.steps[-1]
     failed = [last.action] if last.action is not None and last.reason == "beta" else []
-    loose = _stages(unshifted, transitions, list(longest.sequence), failed, accuracies).assign(
+    loose = _stages(*batch, list(longest.sequence), failed, accuracies).assign(
         example="example_beta", shift=shift, severity=severity, beta=given.example_beta
     )
     table = pd.concat([own, loose], ignore_index=True).round({"distance": DIGITS})

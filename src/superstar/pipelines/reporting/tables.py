@@ -259,7 +259,9 @@ def distance_table(results: pd.DataFrame, classifier: str, r_squared: float) -> 
     lines = []
     for keys, part in cells.groupby(names, sort=False):
         if len(part) >= 3:
-            line = regression_labels(part.assign(surrogate=keys[1]), r_squared).iloc[0]
+            line = regression_labels(part.reset_index().assign(surrogate=keys[1]), r_squared).iloc[
+                0
+            ]
             lines.append((*keys, line["slope"], line["r_squared"], line["operable"]))
     fitted = pd.DataFrame(lines, columns=[*names, "slope", "r_squared", "operable"])
     return wide.merge(fitted.astype({"operable": "boolean"}), on=names, how="left")
