@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator
 
 from superstar.errors import InputError
 from superstar.parameters.base import (
@@ -15,8 +15,10 @@ from superstar.parameters.base import (
     Severities,
     Severity,
     Strengths,
+    known_shifts,
     rising,
     split_numbers,
+    split_words,
 )
 
 SPLIT = BeforeValidator(split_numbers)
@@ -38,7 +40,7 @@ class Reporting(Section):
     bootstrap_resamples: Annotated[int, Field(ge=10)]
     confidence: Annotated[float, Field(gt=0, lt=1)]
     curve_window: Count
-    highlighted: list[str]
+    highlighted: Annotated[list[str], BeforeValidator(split_words), AfterValidator(known_shifts)]
     mce: Literal["alexnet"] | None
     worst_cells: Count
     example_shift: str

@@ -2,7 +2,7 @@
 
 from kedro.pipeline import Pipeline, node
 
-from superstar.pipelines.evaluation import nodes
+from superstar.pipelines.evaluation import examples, nodes
 
 
 def create_pipeline() -> Pipeline:
@@ -32,6 +32,22 @@ def create_pipeline() -> Pipeline:
                     "evaluation_inoperable",
                 ],
                 name="evaluate",
-            )
+            ),
+            node(
+                examples.trace_examples,
+                [
+                    "evaluation_results",
+                    "shifted_sets",
+                    "supervisor",
+                    "classifier_standard",
+                    "robust_classifiers",
+                    "params:reporting",
+                    "params:evaluation",
+                    "params:execution",
+                    "params:seed",
+                ],
+                "example_stages",
+                name="trace_examples",
+            ),
         ],
     )

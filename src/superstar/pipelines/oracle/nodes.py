@@ -170,7 +170,8 @@ def summarise(
     metrics = summary.metrics(table, returns)
     batch_size = Evaluation.model_validate(evaluation).batch_size
     exhaustive = Oracle.model_validate(parameters).exhaustive
-    return table, metrics, report.compose(found, returns, metrics, batch_size, exhaustive)
+    page = report.compose(found, returns, metrics, batch_size=batch_size, exhaustive=exhaustive)
+    return table, metrics, page
 
 
 def draw_oracle(surrogates: pd.DataFrame, tests: pd.DataFrame) -> Figure:

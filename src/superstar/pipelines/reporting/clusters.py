@@ -1,8 +1,7 @@
-"""Which shifts look alike to the policy: states of single images, clustered (appendices G, K)."""
+"""States of single images, clustered: which shifts look alike to the policy (appendices G, K)."""
 
 from collections.abc import Sequence
 
-import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -11,7 +10,8 @@ from numpy.typing import NDArray
 from superstar.datasets import ShiftedSets
 from superstar.images import stream
 from superstar.measures import FEATURES, state_features
-from superstar.pipelines.reporting.typesetting import readable
+from superstar.pipelines.pages import readable
+from superstar.pipelines.reporting.figures import colours, name_rows, stack_bars
 
 COLUMNS = list(FEATURES)
 SHOWN = {"brightness": "brightness (0 black to 2 white)", "std": "standard deviation"}
@@ -46,7 +46,7 @@ def sample_states(
     parts = []
     for name, states in surrogates.groupby("surrogate", sort=False):
         levels = sorted(states["severity"].unique())
-        drawn = _draw(states["image"].nunique(), levels, samples, f"surrogate {name}", seed)
+        drawn = _sample(states["image"].nunique(), levels, samples, f"surrogate {name}", seed)
         table = states.set_index(["severity", "image"])[COLUMNS]
         for severity, images in drawn:
             picked = table.loc[severity].loc[images].reset_index()
@@ -54,7 +54,7 @@ def sample_states(
     for shift in ("none", *shifts):
         own: Sequence[int | None] = [None] if shift == "none" else severities
         count = len(sets.load(shift, own[0]))
-        for severity, images in _draw(count, own, samples, f"shift {shift}", seed):
+        for severity, images in _sample(count, own, samples, f"shift {shift}", seed):
             batch = sets.load(shift, severity).batch(images)
             picked = pd.DataFrame(state_features(batch).numpy(), columns=COLUMNS)
             picked.insert(0, "image", images)
@@ -63,7 +63,7 @@ def sample_states(
     return pd.concat(parts, ignore_index=True)[columns].astype({"severity": "Int64"})
 
 
-def _draw(
+def _sample(
     count: int, severities: Sequence[int | None], samples: int, name: str, seed: int
 ) -> list[tuple[int | None, NDArray[np.int64]]]:
     """Images without repeats, dealt out to the severities."""
@@ -98,60 +98,54 @@ def cluster_table(samples: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def cluster_figure(samples: pd.DataFrame, inertias: pd.DataFrame, table: pd.DataFrame) -> Figure:
+def cluster_figure(
+    samples: pd.DataFrame, inertias: NDArray[np.float64], table: pd.DataFrame
+) -> Figure:
     """The elbow, the states by cluster, and how each shift's samples spread.
 
     Args:
-        samples: states with their `cluster`.
-        inertias: `clusters`, `inertia` and whether that number was `chosen`.
+        samples: states with their `cluster`; there are as many clusters as the elbow says.
+        inertias: with one cluster, two, and so on.
         table: of `cluster_table`.
     """
     clusters = sorted(samples["cluster"].unique())
-    colours = matplotlib.colormaps["Dark2"]
+    by_cluster = dict(zip(clusters, colours(len(clusters)), strict=True))
     figure = Figure(figsize=(12, max(8, 0.8 + 0.26 * len(table))), layout="constrained")
     left, right = figure.subfigures(1, 2, squeeze=False)[0]
     elbow, *scatters = left.subplots(3, 1, height_ratios=(2, 3, 3))
-    elbow.plot(inertias["clusters"], inertias["inertia"], "o-", color="0.4", ms=4)
-    chosen = inertias[inertias["chosen"]]
-    elbow.plot(chosen["clusters"], chosen["inertia"], "o", color="C3", ms=9, label="elbow")
-    elbow.plot(
-        inertias["clusters"].iloc[[0, -1]],
-        inertias["inertia"].iloc[[0, -1]],
-        color="0.7",
-        ls="--",
-        lw=1,
-        label="chord",
-    )
-    elbow.set(xlabel="number of clusters K", ylabel="inertia", xticks=inertias["clusters"])
+    counts = range(1, len(inertias) + 1)
+    elbow.plot(counts, inertias, "o-", color="0.4", ms=4)
+    elbow.plot(len(clusters), inertias[len(clusters) - 1], "o", color="C3", ms=9, label="elbow")
+    ends = [counts[0], counts[-1]], [inertias[0], inertias[-1]]
+    elbow.plot(*ends, color="0.7", ls="--", lw=1, label="chord")
+    elbow.set(xlabel="number of clusters K", ylabel="inertia", xticks=counts)
     elbow.legend()
     elbow.grid(alpha=0.3)
     for scatter, (feature, label) in zip(scatters, SHOWN.items(), strict=True):
-        for cluster in clusters:
-            part = samples[samples["cluster"] == cluster]
+        for cluster, part in samples.groupby("cluster"):
             scatter.scatter(
                 part["entropy"],
                 part[feature],
                 s=5,
                 alpha=0.5,
-                color=colours(cluster - 1),
+                color=by_cluster[cluster],
                 label=f"cluster {cluster}",
             )
         scatter.set(xlabel="entropy, bits", ylabel=label)
         scatter.grid(alpha=0.3)
     scatters[0].legend(
-        markerscale=3, ncols=len(clusters), loc="lower right", bbox_to_anchor=(1, 1), frameon=False
+        markerscale=3,
+        ncols=min(5, len(clusters)),
+        loc="lower right",
+        bbox_to_anchor=(1, 1),
+        frameon=False,
     )
     bars = right.subplots()
-    rows = np.arange(len(table))
-    before = np.zeros(len(table))
-    for cluster in clusters:
-        share = table[f"cluster_{cluster}"].to_numpy()
-        bars.barh(rows, share, left=before, color=colours(cluster - 1))
-        before += share
+    stack_bars(bars, ((str(k), table[f"cluster_{k}"], colour) for k, colour in by_cluster.items()))
+    bars.set_xlabel("samples in each cluster, %")
     names = [
         readable(row.shift) + (" (surrogate)" if row.group == "surrogate" else "")
         for row in table.itertuples()
     ]
-    bars.set_yticks(rows, names, size=9)
-    bars.set(xlim=(0, 100), ylim=(len(table) - 0.4, -0.6), xlabel="samples in each cluster, %")
+    name_rows(bars, names, size=9)
     return figure

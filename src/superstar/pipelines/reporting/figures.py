@@ -1,16 +1,19 @@
-"""Figures of a run. Each function takes tables or images and returns a matplotlib figure."""
+"""Figures of a run's tables."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
+from matplotlib.patches import Patch
 
 from superstar.datasets import SEVERITIES
-from superstar.pipelines.reporting.tables import STOP_REASONS
-from superstar.pipelines.reporting.typesetting import readable
+from superstar.pipelines.pages import readable
+from superstar.pipelines.reporting.tables import OUTCOMES, STOP_REASONS
+
+Colour = tuple[float, ...] | str
 
 REASON_COLOURS = {
     "inoperable": "#777777",
@@ -19,10 +22,31 @@ REASON_COLOURS = {
     "alpha": "#3b7dd8",
     "horizon": "#7a3bd8",
 }
-
+OUTCOME_COLOURS = {**REASON_COLOURS, "kept": REASON_COLOURS["alpha"]}
 FITS_A_ROW = 3
-LONGEST_COLUMN = 12
-"""Rows of a contact sheet up to which they stand in one block."""
+
+
+def colours(count: int) -> list[Colour]:
+    """So many different colours."""
+    few = matplotlib.colormaps["tab10"]
+    if count <= few.N:
+        return [few(place) for place in range(count)]
+    return list(matplotlib.colormaps["turbo"](np.linspace(0, 1, count)))
+
+
+def name_rows(axis: Axes, names: Sequence[str], size: int | None = None) -> None:
+    """Name the rows of a panel, the first at the top."""
+    axis.set_yticks(range(len(names)), names, size=size)
+    axis.set_ylim(len(names) - 0.4, -0.6)
+
+
+def stack_bars(axis: Axes, parts: Iterable[tuple[str, pd.Series, Colour]]) -> None:
+    """Horizontal bars from 0 to 100, a row each value: label, lengths and colour of each part."""
+    left = 0.0
+    for label, lengths, colour in parts:
+        axis.barh(range(len(lengths)), lengths, left=left, color=colour, label=label)
+        left = left + lengths.to_numpy()
+    axis.set_xlim(0, 100)
 
 
 def delta_figure(table: pd.DataFrame) -> Figure:
@@ -32,14 +56,17 @@ def delta_figure(table: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(9, 0.5 + 0.42 * len(shifts)), layout="constrained")
     axis = figure.subplots()
     height = 0.8 / len(classifiers)
-    for place, name in enumerate(classifiers):
+    for place, (name, colour) in enumerate(
+        zip(classifiers, colours(len(classifiers)), strict=True)
+    ):
         part = table[table["classifier"] == name].set_index("shift").loc[shifts]
         rows = np.arange(len(shifts)) + (place - (len(classifiers) - 1) / 2) * height
         errors = np.abs(part[["delta_low", "delta_high"]].to_numpy().T - part["delta"].to_numpy())
-        axis.barh(rows, part["delta"], height, xerr=errors, label=name, error_kw={"lw": 1})
+        axis.barh(
+            rows, part["delta"], height, xerr=errors, color=colour, label=name, error_kw={"lw": 1}
+        )
     axis.axvline(0, color="black", lw=0.8)
-    axis.set_yticks(range(len(shifts)), [readable(shift) for shift in shifts])
-    axis.set_ylim(len(shifts) - 0.4, -0.6)
+    name_rows(axis, [readable(shift) for shift in shifts])
     axis.set_xlabel("Δ accuracy, points (recovered − shifted; bars: bootstrap interval)")
     axis.grid(axis="x", alpha=0.3)
     figure.legend(title="classifier", loc="outside right upper")
@@ -77,46 +104,80 @@ def actions_figure(table: pd.DataFrame) -> Figure:
     """For each shift, how often it acted and what ended the sequence."""
     figure = Figure(figsize=(9, 0.9 + 0.36 * len(table)), layout="constrained")
     acted, stopped = figure.subplots(1, 2, sharey=True, width_ratios=(1, 2))
-    rows = np.arange(len(table))
-    acted.barh(rows, table["acted"], color="#3b7dd8")
-    acted.set(xlim=(0, 100), xlabel="acted, % of cells")
-    left = np.zeros(len(table))
-    for reason in STOP_REASONS:
-        share = table[f"stopped_by_{reason}"].to_numpy()
-        stopped.barh(rows, share, left=left, color=REASON_COLOURS[reason], label=reason)
-        left += share
-    stopped.set(xlim=(0, 100), xlabel="stopped by, % of cells")
-    figure.legend(ncols=len(STOP_REASONS), loc="outside upper center")
-    acted.set_yticks(rows, [readable(shift) for shift in table["shift"]])
-    acted.set_ylim(len(table) - 0.4, -0.6)
+    stack_bars(acted, [("acted", table["acted"], REASON_COLOURS["alpha"])])
+    acted.set_xlabel("acted, % of cells")
+    stack_bars(
+        stopped,
+        ((name, table[f"stopped_by_{name}"], REASON_COLOURS[name]) for name in STOP_REASONS),
+    )
+    stopped.set_xlabel("stopped by, % of cells")
+    figure.legend(*stopped.get_legend_handles_labels(), ncols=5, loc="outside upper center")
+    name_rows(acted, [readable(shift) for shift in table["shift"]])
+    return figure
+
+
+def inaction_figure(table: pd.DataFrame, thresholds: Mapping[str, float]) -> Figure:
+    """What the first action alone does to distance and accuracy, coloured by what became of it.
+
+    Args:
+        table: of `tables.inaction_table`.
+        thresholds: `beta`; an action must bring the distance below this share of the first.
+    """
+    beta = thresholds["beta"]
+    deltas = [str(column) for column in table.columns if str(column).startswith("delta_")]
+    figure = Figure(figsize=(11, 1.4 + 0.26 * len(table)), layout="constrained")
+    distance, *axes = figure.subplots(1, 1 + len(deltas), sharey=True)
+    rows = range(len(table))
+    filled = [OUTCOME_COLOURS[outcome] for outcome in table["outcome"]]
+    distance.barh(rows, table["distance_change"], color=filled)
+    distance.axvline(100 * (beta - 1), color="black", lw=1, ls="--")
+    distance.set_xlabel(f"change of the distance, %\n(dashed: β = {beta:.3f})")
+    for axis, column in zip(axes, deltas, strict=True):
+        axis.barh(rows, table[column], color=filled)
+        axis.set_xlabel(f"Δ {column.removeprefix('delta_')}, points")
+    for axis in (distance, *axes):
+        axis.axvline(0, color="black", lw=0.8)
+        axis.grid(axis="x", alpha=0.3)
+    name_rows(
+        distance,
+        [f"{readable(row.shift)} ({row.share:.0f}%): {row.wanted}" for row in table.itertuples()],
+        size=8,
+    )
+    shown = [outcome for outcome in OUTCOMES if (table["outcome"] == outcome).any()]
+    figure.legend(
+        handles=[Patch(color=OUTCOME_COLOURS[name], label=OUTCOMES[name]) for name in shown],
+        title="first action alone (in brackets: share of severities and trials)",
+        ncols=len(shown),
+        loc="outside upper center",
+    )
     return figure
 
 
 def policy_figure(
-    curves: pd.DataFrame, actions: Sequence[str], surrogates: Sequence[str], window: int
+    curves: pd.DataFrame, actions: Sequence[str], batches: Mapping[str, range], window: int
 ) -> Figure:
     """Training curves, averaged over a moving window of episodes (paper, appendix E).
 
     Args:
         curves: one row an episode.
         actions: names, each a column with how often it was taken.
-        surrogates: of the policy; its batches lie surrogate by surrogate, as many of each.
+        batches: numbers of each surrogate's batches; surrogates never drawn have no curve.
         window: episodes to average.
     """
     figure = Figure(figsize=(11, 3.2), layout="constrained")
     reward, ratio, chosen = figure.subplots(1, 3)
     by_episode = curves.set_index("episode")
-    share = (by_episode["batch"].max() + 1) / len(surrogates)
     smooth = by_episode.rolling(window, min_periods=1).mean()
+    first, *others = colours(1 + len(batches))
     reward.plot(by_episode["reward"], color="0.85", lw=0.6, label="each episode")
-    reward.plot(smooth["reward"], color="C0", label=f"mean of {window}")
-    ratio.plot(smooth["distance_ratio"], color="C0", label="all")
-    for place, name in enumerate(surrogates):
-        own = by_episode[by_episode["batch"] // share == place]
-        part = own.rolling(max(1, window // len(surrogates)), min_periods=1).mean()
-        label = readable(name)
-        reward.plot(part["reward"], color=f"C{place + 1}", lw=1, label=label)
-        ratio.plot(part["distance_ratio"], color=f"C{place + 1}", lw=1, label=label)
+    reward.plot(smooth["reward"], color=first, label=f"mean of {window}")
+    ratio.plot(smooth["distance_ratio"], color=first, label="all")
+    for (name, own), colour in zip(batches.items(), others, strict=True):
+        part = by_episode[by_episode["batch"].isin(own)]
+        part = part.rolling(max(1, window // len(batches)), min_periods=1).mean()
+        if len(part):
+            reward.plot(part["reward"], color=colour, lw=1, label=readable(name))
+            ratio.plot(part["distance_ratio"], color=colour, lw=1, label=readable(name))
     reward.set(xlabel="episode", ylabel="reward at termination")
     reward.legend(fontsize=7, loc="lower right")
     ratio.set(xlabel="episode", ylabel="final / initial distance")
@@ -159,58 +220,3 @@ def fits_figure(fits: pd.DataFrame, labels: pd.DataFrame) -> Figure:
         axis.grid(alpha=0.3)
     figure.colorbar(dots, ax=axes, label="severity", ticks=list(SEVERITIES), shrink=0.6)
     return figure
-
-
-def contact_sheet(
-    clean: NDArray[np.uint8], shifted: Mapping[str, Sequence[NDArray[np.uint8]]]
-) -> Figure:
-    """One image under every shift at every severity; the first column of a block is clean."""
-    names = list(shifted)
-    blocks = 1 if len(names) <= LONGEST_COLUMN else 2
-    height = -(-len(names) // blocks)
-    width = 1 + max(len(row) for row in shifted.values())
-    figure = Figure(
-        figsize=(blocks * (1.25 * width + 0.8), 1.3 * height + 0.2), layout="constrained"
-    )
-    parts = figure.subfigures(1, blocks, squeeze=False)[0]
-    for part, first in zip(parts, range(0, len(names), height), strict=True):
-        grid = part.subplots(height, width, squeeze=False)
-        shown = names[first : first + height]
-        for row, name in zip(grid[: len(shown)], shown, strict=True):
-            for axis, image in zip(row, [clean, *shifted[name]], strict=True):
-                _show(axis, image)
-            label = name.replace("_", "\n").replace("+", "\n+ ")
-            row[0].set_ylabel(label, rotation=0, ha="right", va="center", size=9)
-        for axis in grid[len(shown) :].flat:
-            axis.axis("off")
-        for axis, column in zip(grid[0], ["clean", *map(str, SEVERITIES)], strict=True):
-            axis.set_title(column, size=9)
-    return figure
-
-
-def example_figure(
-    rows: Sequence[Sequence[NDArray[np.uint8]]],
-    titles: Sequence[str],
-    notes: Sequence[Sequence[str]],
-) -> Figure:
-    """Images, one a row, from clean through shifted to corrected.
-
-    Args:
-        rows: for each image, its pictures at every stage.
-        titles: of the stages.
-        notes: lines below the title of each stage.
-    """
-    figure = Figure(figsize=(1.9 * len(titles), 1.75 * len(rows) + 0.8), layout="constrained")
-    grid = figure.subplots(len(rows), len(titles), squeeze=False)
-    for axes, images in zip(grid, rows, strict=True):
-        for axis, image in zip(axes, images, strict=True):
-            _show(axis, image)
-    for axis, name, lines in zip(grid[0], titles, notes, strict=True):
-        axis.set_title("\n".join([name, *lines]), size=9)
-    return figure
-
-
-def _show(axis, image: NDArray[np.uint8]) -> None:  # type: ignore[no-untyped-def]
-    axis.imshow(image, interpolation="nearest")
-    axis.set_xticks([])
-    axis.set_yticks([])

@@ -1,27 +1,42 @@
-"""Means over the shifts of a benchmark, as those who use it expect them, with intervals."""
+"""Means over the shifts of a benchmark, and ImageNet-C's mCE (Hendrycks and Dietterich, 2019)."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from superstar.corruptions import SHIFT_SETS
-from superstar.pipelines.reporting.reference import OWN
-from superstar.pipelines.reporting.tables import bootstrap_interval, mean_by_image, trial_errors
+from superstar.corruptions import SHIFT_SETS, STANDARD_SHIFTS
+from superstar.datasets import SEVERITIES
+from superstar.pipelines.reporting.comparison import OWN
+from superstar.pipelines.reporting.intervals import Bootstrap, weighted_sum
 
 NAMES = ["policy", "controller", "classifier"]
 COLUMNS = ["policy", "controller", "group", "shifts", "classifier"]
 COLUMNS += ["shifted", "recovered", "delta", "delta_low", "delta_high"]
-
-
-class Weighted(NamedTuple):
-    """A weighted sum over shifts: before, after, and an interval of the difference; shares."""
-
-    shifted: float
-    recovered: float
-    low: float
-    high: float
+MCE_COLUMNS = [*NAMES, "mce_shifted", "mce_recovered", "change", "change_low", "change_high"]
+ALEXNET_ERRORS = {
+    "gaussian_noise": 0.886428,
+    "shot_noise": 0.894468,
+    "impulse_noise": 0.922640,
+    "defocus_blur": 0.819880,
+    "glass_blur": 0.826268,
+    "motion_blur": 0.785948,
+    "zoom_blur": 0.798360,
+    "snow": 0.866816,
+    "frost": 0.826572,
+    "fog": 0.819324,
+    "brightness": 0.564592,
+    "contrast": 0.853204,
+    "elastic_transform": 0.646056,
+    "pixelate": 0.717840,
+    "jpeg_compression": 0.606500,
+    "speckle_noise": 0.845388,
+    "gaussian_blur": 0.787108,
+    "spatter": 0.717512,
+    "saturate": 0.658248,
+}
+"""Error rates of AlexNet on ImageNet-C, means over the five severities, as its authors publish
+them."""
 
 
 def all_policies(own: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
@@ -29,9 +44,7 @@ def all_policies(own: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([own.assign(policy=OWN), elsewhere], ignore_index=True)
 
 
-def mean_table(
-    results: pd.DataFrame, gains: pd.DataFrame, resamples: int, confidence: float, seed: int
-) -> pd.DataFrame:
+def mean_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
     """Accuracy shifted and recovered and Delta over each set of shifts (`SHIFT_SETS`).
 
     Each shift weighs as much as any other. Sets that were not evaluated in full are left out.
@@ -39,22 +52,19 @@ def mean_table(
     Args:
         results: by trial, with the `policy`.
         gains: by image, likewise.
-        resamples: of the bootstrap, paired by image.
-        confidence: of its interval.
-        seed: of its draws.
+        bootstrap: paired by image.
 
     Returns:
         A row a policy, controller, `group` and classifier: `shifts`, their number, `shifted`,
         `recovered` (percent), `delta`, `delta_low` and `delta_high` (points).
     """
     rows = []
-    for (policy, controller, classifier), own in results.groupby(NAMES, sort=False):
-        images = gains[(gains[NAMES] == [policy, controller, classifier]).all(axis=1)]
+    for (policy, controller, classifier), own, images in _by_policy(results, gains):
         for group, shifts in SHIFT_SETS.items():
             if not set(shifts) <= set(own["shift"]):
                 continue
             weights = dict.fromkeys(shifts, 1 / len(shifts))
-            mean = weighted_sum(own, images, weights, resamples, confidence, seed)
+            mean = weighted_sum(own, images, weights, bootstrap)
             shifted, recovered, low, high = (100 * value for value in mean)
             rows.append(
                 (
@@ -67,39 +77,40 @@ def mean_table(
     return table.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
 
 
-def weighted_sum(
-    results: pd.DataFrame,
-    gains: pd.DataFrame,
-    weights: Mapping[str, float],
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> Weighted:
-    """Accuracies of one classifier with one policy, summed over shifts.
+def mce_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
+    """mCE before and after recovery.
 
-    The interval is that of the main table: over the draw of images, of which each is drawn with its
-    outcomes under all shifts, and over that of batches and the policy, which are independent from
-    shift to shift.
+    A shift's corruption error is the classifier's error summed over severities, divided by
+    AlexNet's; mCE is its mean over the benchmark's 15 shifts, the smaller the better.
 
     Args:
-        results: of that classifier and policy, by trial.
-        gains: likewise, by image.
-        weights: of each shift.
-        resamples: of the bootstrap.
-        confidence: of its interval.
-        seed: of its draws.
+        results: by trial, with the `policy`.
+        gains: by image, likewise.
+        bootstrap: paired by image.
+
+    Returns:
+        A row a policy, controller and classifier: `mce_shifted` and `mce_recovered` in percent,
+        `change` and its interval in points. Empty unless all 15 shifts were evaluated at all five
+        severities.
     """
-    columns = ["accuracy_shifted", "accuracy_recovered"]
-    shifts = list(weights)
-    factors = np.array(list(weights.values()))
-    accuracies = results.groupby("shift")[columns].mean().loc[shifts].to_numpy()
-    spreads = trial_errors(results).droplevel(["controller", "classifier"]).loc[shifts].to_numpy()
-    by_shift = dict(list(gains.groupby("shift")))
-    by_image = sum(weights[shift] * mean_by_image(by_shift[shift]) for shift in shifts)
-    spread = float(np.sqrt(((factors * spreads) ** 2).sum()))
-    low, high = bootstrap_interval(np.asarray(by_image), resamples, confidence, seed, spread)
-    shifted, recovered = factors @ accuracies
-    return Weighted(float(shifted), float(recovered), low, high)
+    rows = []
+    weights = {shift: 1 / ALEXNET_ERRORS[shift] / len(STANDARD_SHIFTS) for shift in STANDARD_SHIFTS}
+    needed = {(shift, severity) for shift in STANDARD_SHIFTS for severity in SEVERITIES}
+    for keys, own, images in _by_policy(results, gains):
+        if not needed <= set(own[["shift", "severity"]].itertuples(index=False, name=None)):
+            continue
+        right = weighted_sum(own, images, weights, bootstrap)
+        whole = sum(weights.values())
+        before, after = 100 * (whole - right.shifted), 100 * (whole - right.recovered)
+        rows.append((*keys, before, after, after - before, -100 * right.high, -100 * right.low))
+    return pd.DataFrame(rows, columns=MCE_COLUMNS)
+
+
+def _by_policy(
+    results: pd.DataFrame, gains: pd.DataFrame
+) -> Iterator[tuple[tuple[Any, ...], pd.DataFrame, pd.DataFrame]]:
+    for keys, own in results.groupby(NAMES, sort=False):
+        yield keys, own, gains[(gains[NAMES] == list(keys)).all(axis=1)]
 
 
 def mean_metrics(means: pd.DataFrame, mce: pd.DataFrame) -> dict[str, float]:
@@ -107,7 +118,7 @@ def mean_metrics(means: pd.DataFrame, mce: pd.DataFrame) -> dict[str, float]:
 
     Args:
         means: of `mean_table`.
-        mce: of `mce.mce_table`; may be empty.
+        mce: of `mce_table`; may be empty.
     """
     own, errors = means[means["policy"] == OWN], mce[mce["policy"] == OWN]
     return {

@@ -1,30 +1,34 @@
 """What a run's results come from: its classifiers, its configuration, and how long it took."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import pandas as pd
 import yaml
 
-from superstar.parameters import ClassifierTraining, Published
+from superstar.parameters import ClassifierTraining
 
 
 def classifiers_table(
-    given: ClassifierTraining, images: int | None, accuracies: Mapping[str, float]
+    given: ClassifierTraining, images: int | None, metrics: Mapping[str, float]
 ) -> pd.DataFrame:
     """`classifier`, `made` in words, and `clean_accuracy` on test images in percent.
 
     Args:
         given: how classifiers are trained, or which were published.
         images: on how many those that were trained were trained; None for all there are.
-        accuracies: by the classifier's name, in the order of the rows.
+        metrics: of the run, by name; among them `clean_accuracy.<classifier>` of each.
     """
     seen = "all training images" if images is None else f"{images:,} images"
     rows = []
-    for name, accuracy in accuracies.items():
+    for metric, accuracy in metrics.items():
+        kind, _, name = metric.partition(".")
+        if kind != "clean_accuracy":
+            continue
         if name in given.published:
             entry = given.published[name]
-            made = f"published, {entry if isinstance(entry, str) else _checkpoint(entry)}"
+            source = entry if isinstance(entry, str) else f"{entry.layout}: {entry.path}"
+            made = f"published, {source}"
         else:
             start = "random weights" if name == "standard" else "the weights of standard"
             epochs = given.trained[name].epochs
@@ -33,12 +37,8 @@ def classifiers_table(
     return pd.DataFrame(rows, columns=["classifier", "made", "clean_accuracy"])
 
 
-def _checkpoint(entry: Published) -> str:
-    return f"{entry.layout}: {entry.path}"
-
-
-def extent(results: pd.DataFrame, batch_size: int, validation: int) -> str:
-    """How much was evaluated, in words.
+def extent(results: pd.DataFrame, batch_size: int, validation: int) -> dict[str, str]:
+    """How much was evaluated, as texts: `images`, `shifts`, `severities`, `cells` and so on.
 
     Args:
         results: by trial.
@@ -46,53 +46,22 @@ def extent(results: pd.DataFrame, batch_size: int, validation: int) -> str:
         validation: images of V, with which batches are compared.
     """
     cells = results.drop_duplicates(["shift", "severity"])
-    shifts = cells.loc[cells["shift"] != "none", "shift"].nunique()
-    severities = ", ".join(map(str, sorted(cells["severity"].dropna().unique())))
-    images = sorted(cells["images"].unique())
+    images = cells["images"].unique()
     trials = results.groupby(["controller", "shift", "severity"], dropna=False)["trial"].nunique()
-    return (
-        f"Test set: {_span(images)} images (of each class: `clean/summary.csv`). {shifts} shifts "
-        f"at severities {severities} and the clean set: {len(cells)} cells, {_span(trials)} trials "
-        f"each. A trial draws a batch of {_span([min(batch_size, n) for n in images])} images, "
-        f"whose distance is that from the {validation:,} of V. The estimate of the Wasserstein "
-        "distance falls as samples grow, so distances compare within a run only."
-    )
+    return {
+        "images": _span(images),
+        "shifts": str(cells.loc[cells["shift"] != "none", "shift"].nunique()),
+        "severities": ", ".join(map(str, sorted(cells["severity"].dropna().unique()))),
+        "cells": str(len(cells)),
+        "trials": _span(trials),
+        "batch": _span([min(batch_size, count) for count in images]),
+        "validation": f"{validation:,}",
+    }
 
 
 def _span(numbers: Collection[int]) -> str:
     low, high = min(numbers), max(numbers)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def sources(
-    policies: Sequence[str],
-    labels: pd.DataFrame,
-    accuracies: pd.DataFrame,
-    inoperable: pd.DataFrame,
-) -> list[str]:
-    """What came from elsewhere, a sentence each.
-
-    Args:
-        policies: names of policies from elsewhere.
-        labels: of `released_labels.read_labels`; empty where labels were measured.
-        accuracies: of `reference_tables.read_accuracies`; empty where there is no reference.
-        inoperable: of `reference_tables.read_inoperable`, likewise.
-    """
-    told = {
-        "Policies from elsewhere": policies,
-        "Accuracies and distances behind the operability labels, as released": _files(labels),
-        "Reference": _files(accuracies),
-        "Reference of % inoperable": _files(inoperable),
-    }
-    return [
-        f"{what}: {', '.join(f'`{name}`' for name in names)}."
-        for what, names in told.items()
-        if len(names)
-    ]
-
-
-def _files(table: pd.DataFrame) -> list[str]:
-    return list(table["file"].unique()) if len(table) else []
 
 
 def stages_table(times: pd.DataFrame) -> pd.DataFrame:
@@ -109,7 +78,7 @@ def stages_table(times: pd.DataFrame) -> pd.DataFrame:
     return stages.reset_index()
 
 
-def configuration(parameters: Mapping[str, Any]) -> str:
+def as_yaml(parameters: Mapping[str, Any]) -> str:
     """The parameters as YAML, in their order."""
     return yaml.safe_dump(
         dict(parameters), sort_keys=False, default_flow_style=None, width=100, allow_unicode=True

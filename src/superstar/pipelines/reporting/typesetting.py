@@ -1,19 +1,11 @@
 """The main table as Markdown and LaTeX, as the paper prints it."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import pandas as pd
 
-COMPOSITE = "+"
-"""What joins the parts in the name of a composite shift."""
-
-
-def readable(name: object) -> str:
-    """The name of a shift for reading: `gaussian noise + brightness`."""
-    if name == "mean":
-        return "mean of all shifts"
-    return str(name).replace("_", " ").replace(COMPOSITE, f" {COMPOSITE} ")
+from superstar.pipelines import pages
+from superstar.pipelines.pages import COMPOSITE, readable
 
 
 def parted(table: pd.DataFrame) -> list[pd.DataFrame]:
@@ -31,24 +23,12 @@ def to_markdown(table: pd.DataFrame) -> str:
     Args:
         table: of `tables.main_table`.
     """
-    return "\n".join(_one_markdown(part) for part in parted(table))
-
-
-def _one_markdown(table: pd.DataFrame) -> str:
-    rows = []
-    for shift, part in table.groupby("shift", sort=False):
-        row: dict[str, Any] = {"shift": readable(shift)}
-        for line in part.itertuples():
-            row[f"{line.classifier} S"] = f"{line.shifted:.2f}"
-            row[f"{line.classifier} R"] = f"{line.recovered:.2f}"
-            row[f"{line.classifier} Δ"] = with_interval(line.delta, line.delta_low, line.delta_high)
-        rows.append(row)
-    return pd.DataFrame(rows).to_markdown(index=False, disable_numparse=True) + "\n"
-
-
-def with_interval(value: float, low: float, high: float) -> str:
-    """A difference and its interval; 0.00 where nothing was done."""
-    return "0.00" if low == high == 0 else f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
+    parts = []
+    for part in parted(table):
+        wide = _wide(part, pages.intervals(part, "delta"), "Δ")
+        wide.columns = [" ".join(names) for names in wide.columns]
+        parts.append(pages.table(wide.reset_index()) + "\n")
+    return "\n".join(parts)
 
 
 def to_latex(table: pd.DataFrame) -> str:
@@ -72,19 +52,10 @@ def transfer_to_latex(table: pd.DataFrame) -> str:
 
 def _one_latex(table: pd.DataFrame, with_what: str, label: str) -> str:
     composite = COMPOSITE in table["shift"].iloc[0]
-    wide = _wide(table)
-    wide.index = pd.Index([_escaped(readable(shift)) for shift in wide.index], name="shift")
-    formatters: Sequence[Any] = [
-        _gain if column == "Δ" else "{:.2f}".format for _, column in wide.columns
-    ]
-    wide.columns = pd.MultiIndex.from_tuples(
-        [
-            (_escaped(name), r"$\Delta$" if column == "Δ" else column)
-            for name, column in wide.columns
-        ]
-    )
+    wide = _wide(table, [_gain(delta) for delta in table["delta"]], r"$\Delta$")
+    wide = wide.rename(index=_escaped).rename(columns=_escaped, level=0)
+    wide.columns.names = [None, None]
     return wide.to_latex(
-        formatters=formatters,
         escape=False,
         multicolumn_format="c",
         column_format="l" + "rrr" * (len(wide.columns) // 3),
@@ -95,16 +66,19 @@ def _one_latex(table: pd.DataFrame, with_what: str, label: str) -> str:
     )
 
 
-def _wide(table: pd.DataFrame) -> pd.DataFrame:
-    """A row a shift; S, R and Delta of each classifier."""
-    classifiers = list(dict.fromkeys(table["classifier"]))
-    columns = {"shifted": "S", "recovered": "R", "delta": "Δ"}
-    wide = table.pivot_table(
-        index="shift", columns="classifier", values=list(columns), sort=False
-    ).swaplevel(axis=1)
-    wide = wide[[(name, column) for name in classifiers for column in columns]]
-    wide.columns = pd.MultiIndex.from_tuples([(n, columns[c]) for n, c in wide.columns])
-    return wide.loc[list(dict.fromkeys(table["shift"]))]
+def _wide(table: pd.DataFrame, deltas: Sequence[str], delta: str) -> pd.DataFrame:
+    """A row a shift; S, R and Delta of each classifier, as texts."""
+    columns = {
+        "S": pages.numbers(table["shifted"]),
+        "R": pages.numbers(table["recovered"]),
+        delta: deltas,
+    }
+    wide = table.assign(**columns).pivot(index="shift", columns="classifier", values=list(columns))
+    order = [(name, column) for name in table["classifier"].unique() for column in columns]
+    wide = wide.swaplevel(axis=1).loc[table["shift"].unique(), order]
+    return wide.rename(
+        index=lambda name: "mean of all shifts" if name == "mean" else readable(name)
+    )
 
 
 def _escaped(name: object) -> str:

@@ -1,0 +1,184 @@
+"""Pictures of a run: one image under every shift, and what a sequence of actions does to a few.
+
+No figure reads more than a few images of each set.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from superstar.actions.dncnn import DnCNN
+from superstar.datasets import SEVERITIES, ShiftedSets
+from superstar.images import Images, ImageSet, to_uint8
+from superstar.parameters import BenchmarkGeneration
+from superstar.pipelines.pages import readable
+from superstar.pipelines.scoring import apply_sequences
+
+LONGEST_COLUMN = 12
+"""Rows of a contact sheet up to which they stand in one block."""
+EXAMPLE_IMAGES = 4
+IMAGES_LOOKED_AT = 100
+"""To find the one on which shifts show best; in an example, of each class shown."""
+
+
+def draw_surrogates(
+    clean: ImageSet,
+    surrogates: dict[str, Callable[[], ImageSet]],
+    strengths: dict[str, list[float]],
+) -> Figure:
+    """One design image under every surrogate and severity."""
+    chosen = _most_colours(clean)
+    return contact_sheet(
+        clean.images[chosen],
+        {
+            name: [surrogates[f"{name}/{s}"]().images[chosen] for s in SEVERITIES]
+            for name in strengths
+        },
+    )
+
+
+def draw_shifts(sets: ShiftedSets, benchmark: dict[str, Any]) -> Figure:
+    """One test image under every shift and severity."""
+    shifts = BenchmarkGeneration.model_validate(benchmark).shifts
+    clean = sets.load("none", None)
+    chosen = _most_colours(clean)
+    return contact_sheet(
+        _picture(clean, chosen),
+        {
+            shift: [_picture(sets.load(shift, severity), chosen) for severity in SEVERITIES]
+            for shift in shifts
+        },
+    )
+
+
+def draw_examples(
+    stages: pd.DataFrame, sets: ShiftedSets, denoiser: DnCNN
+) -> tuple[Figure, Figure]:
+    """Images after each action of a sequence of the run, and of one chosen with a looser β."""
+    own, loose = (
+        stages_figure(stages[stages["example"] == name], sets, denoiser, show_beta=beta)
+        for name, beta in (("example", False), ("example_beta", True))
+    )
+    return own, loose
+
+
+def contact_sheet(
+    clean: NDArray[np.uint8], shifted: Mapping[str, Sequence[NDArray[np.uint8]]]
+) -> Figure:
+    """One image under every shift at every severity; the first column of a block is clean."""
+    names = list(shifted)
+    blocks = 1 if len(names) <= LONGEST_COLUMN else 2
+    height = -(-len(names) // blocks)
+    width = 1 + max(len(row) for row in shifted.values())
+    figure = Figure(
+        figsize=(blocks * (1.25 * width + 0.8), 1.3 * height + 0.2), layout="constrained"
+    )
+    parts = figure.subfigures(1, blocks, squeeze=False)[0]
+    for part, first in zip(parts, range(0, len(names), height), strict=True):
+        grid = part.subplots(height, width, squeeze=False)
+        shown = names[first : first + height]
+        for row, name in zip(grid[: len(shown)], shown, strict=True):
+            for axis, image in zip(row, [clean, *shifted[name]], strict=True):
+                _show(axis, image)
+            label = name.replace("_", "\n").replace("+", "\n+ ")
+            row[0].set_ylabel(label, rotation=0, ha="right", va="center", size=9)
+        for axis in grid[len(shown) :].flat:
+            axis.axis("off")
+        for axis, column in zip(grid[0], ["clean", *map(str, SEVERITIES)], strict=True):
+            axis.set_title(column, size=9)
+    return figure
+
+
+def example_figure(
+    rows: Sequence[Sequence[NDArray[np.uint8]]],
+    titles: Sequence[str],
+    notes: Sequence[Sequence[str]],
+) -> Figure:
+    """Images, one a row, from clean through shifted to corrected.
+
+    Args:
+        rows: for each image, its pictures at every stage.
+        titles: of the stages.
+        notes: lines below the title of each stage.
+    """
+    figure = Figure(figsize=(1.9 * len(titles), 1.75 * len(rows) + 0.8), layout="constrained")
+    grid = figure.subplots(len(rows), len(titles), squeeze=False)
+    for axes, images in zip(grid, rows, strict=True):
+        for axis, image in zip(axes, images, strict=True):
+            _show(axis, image)
+    for axis, name, lines in zip(grid[0], titles, notes, strict=True):
+        axis.set_title("\n".join([name, *lines]), size=9)
+    return figure
+
+
+def _show(axis: Axes, image: NDArray[np.uint8]) -> None:
+    axis.imshow(image, interpolation="nearest")
+    axis.set_xticks([])
+    axis.set_yticks([])
+
+
+def stages_figure(
+    stages: pd.DataFrame, sets: ShiftedSets, denoiser: DnCNN | None, show_beta: bool
+) -> Figure:
+    """Images clean, shifted, and after each action, with what a batch came to at each stage.
+
+    Args:
+        stages: of `evaluation.examples.trace_examples`, those of one example.
+        sets: with the images.
+        denoiser: for `dncnn`.
+        show_beta: whether to name β.
+    """
+    first = stages.iloc[0]
+    clean, shifted = sets.load("none", None), sets.load(first["shift"], int(first["severity"]))
+    actions = tuple(stages["stage"].iloc[2:])
+    places = one_of_each(clean, EXAMPLE_IMAGES)
+    prefixes = [actions[:length] for length in range(len(actions) + 1)]
+    pictures = [to_uint8(clean.batch(places))] + [
+        to_uint8(after) for _, after in apply_sequences(shifted.batch(places), prefixes, denoiser)
+    ]
+    title = f"{readable(first['shift'])} {first['severity']}"
+    if show_beta:
+        title += f", β = {first['beta']:g}"
+    names = [
+        f"+ {stage}" if passed else f"({stage}: fails β)"
+        for stage, passed in zip(actions, stages["passed"].iloc[2:], strict=True)
+    ]
+    classifiers = [column for column in stages if column.startswith("accuracy_")]
+    notes = [
+        [f"{name.removeprefix('accuracy_')} {100 * row[name]:.1f}%" for name in classifiers]
+        + ([] if pd.isna(row["distance"]) else [f"distance {row['distance']:.1f}"])
+        for row in stages.to_dict("records")
+    ]
+    figure = example_figure(list(zip(*pictures, strict=True)), ["clean", title, *names], notes)
+    figure.supxlabel(
+        f"accuracies and distances: of the batch of {first['images']:,} images that chose", size=9
+    )
+    return figure
+
+
+def one_of_each(images: Images, count: int) -> NDArray[np.int64]:
+    """Images of so many classes, of each the one on which shifts show best."""
+    classes = np.unique(images.labels)
+    chosen = classes[np.linspace(0, len(classes) - 1, count).astype(int)]
+    return np.array([_most_contrast(images, np.flatnonzero(images.labels == c)) for c in chosen])
+
+
+def _most_contrast(images: Images, places: NDArray[np.int64]) -> int:
+    seen = places[:IMAGES_LOOKED_AT]
+    contrast = to_uint8(images.batch(seen)).std(axis=(1, 2)).mean(axis=1)
+    return int(seen[contrast.argmax()])
+
+
+def _picture(images: Images, place: int) -> NDArray[np.uint8]:
+    return to_uint8(images.batch(slice(place, place + 1)))[0]
+
+
+def _most_colours(images: Images) -> int:
+    """The image on which shifts show best, among the first."""
+    coarse = to_uint8(images.batch(slice(IMAGES_LOOKED_AT))) // np.uint8(32)
+    return int(np.argmax([len(np.unique(image.reshape(-1, 3), axis=0)) for image in coarse]))
