@@ -13,11 +13,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from superstar.actions.dncnn import DnCNN
+from superstar.control.scoring import apply_sequences
 from superstar.datasets import SEVERITIES, ShiftedSets
 from superstar.images import Images, ImageSet, to_uint8
 from superstar.parameters import BenchmarkGeneration
 from superstar.pipelines.pages import readable
-from superstar.pipelines.scoring import apply_sequences
 
 LONGEST_COLUMN = 12
 """Rows of a contact sheet up to which they stand in one block."""
