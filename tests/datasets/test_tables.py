@@ -141,6 +141,13 @@ def test_previews_of_other_texts_are_as_they_are(tmp_path):
     assert dataset.preview() == "<pre>a &amp; b &lt; c\n\\midrule</pre>"
 
 
+@pytest.mark.parametrize("kind", [CSVDataset, FigureDataset, MetricsDataset, TextDataset])
+def test_previews_show_nothing_of_what_is_not_there(kind, tmp_path, caplog):
+    dataset = kind(filepath=str(tmp_path / "artifact"))
+    assert dataset.preview() is None
+    assert not caplog.records
+
+
 def test_equal_figures_give_equal_files(tmp_path):
     digests = set()
     for name in ("a", "b"):

@@ -284,6 +284,7 @@ class SupervisorDataset(FileDataset):
 
         return Supervisor.load(self._filepath)
 
+    @previews.if_made
     def preview(self) -> TablePreview:
         """Its settings."""
         text = (self._filepath / "supervisor.json").read_text(encoding="utf-8")

@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Callable
+from functools import wraps
 from html import escape
 from typing import Any
 
@@ -13,6 +15,16 @@ ROWS = 50
 """Of a table."""
 ITEMS = 8
 """Of a list in a table's cell."""
+
+
+def if_made(preview: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Show nothing of an artifact that is not there yet, where loading it would warn."""
+
+    @wraps(preview)  # kedro-viz looks at the type of what is returned.
+    def show(dataset: Any) -> Any:
+        return preview(dataset) if dataset.location.exists() else None
+
+    return show
 
 
 def table(frame: pd.DataFrame) -> TablePreview:

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 import pandas as pd
-from kedro_datasets._typing import HTMLPreview, JSONPreview, TablePreview
+from kedro_datasets._typing import HTMLPreview, ImagePreview, JSONPreview, TablePreview
 from kedro_datasets.json import JSONDataset as _JSONDataset
 from kedro_datasets.matplotlib import MatplotlibDataset as _MatplotlibDataset
 from kedro_datasets.pandas import CSVDataset as _CSVDataset
@@ -18,6 +18,7 @@ from superstar.datasets.whole import Whole
 class ParquetDataset(Whole, _ParquetDataset):
     """A table in parquet, whose cells may be lists."""
 
+    @previews.if_made
     def preview(self) -> TablePreview:
         """The first rows."""
         return previews.table(self.load())
@@ -26,6 +27,7 @@ class ParquetDataset(Whole, _ParquetDataset):
 class CSVDataset(Whole, _CSVDataset):
     """A table in CSV."""
 
+    @previews.if_made
     def preview(self) -> TablePreview:
         """The first rows."""
         return previews.table(self.load())
@@ -34,6 +36,7 @@ class CSVDataset(Whole, _CSVDataset):
 class TextDataset(Whole, _TextDataset):
     """A text: Markdown or LaTeX."""
 
+    @previews.if_made
     def preview(self) -> HTMLPreview:
         """The text, typeset if it is Markdown."""
         return previews.markup(self.load(), markdown=self.location.suffix == ".md")
@@ -42,6 +45,7 @@ class TextDataset(Whole, _TextDataset):
 class JSONDataset(Whole, _JSONDataset):
     """A small structure in JSON."""
 
+    @previews.if_made
     def preview(self) -> JSONPreview:
         """All of it."""
         return previews.structure(self.load())
@@ -53,6 +57,11 @@ class FigureDataset(Whole, _MatplotlibDataset):
     artifacts = "figures"
 
     DEFAULT_SAVE_ARGS: dict[str, Any] = {"format": "png", "dpi": 120, "bbox_inches": "tight"}  # noqa: RUF012
+
+    @previews.if_made
+    def preview(self) -> ImagePreview:
+        """The figure."""
+        return super().preview()
 
 
 class MetricsDataset(JSONDataset):
