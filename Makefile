@@ -71,8 +71,11 @@ agreement: $(READY) $(PEERS) ## ours beside the released figures (REFERENCE=, IM
 	PYTHONPATH=$(PEERS) $(BIN)/python -m benchmarks.agreement --reference "$(REFERENCE)" \
 		$(if $(IMAGENET),--imagenet "$(IMAGENET)") $(if $(CIFAR100),--cifar100 "$(CIFAR100)")
 
-viz: $(READY) ## the pipelines in kedro-viz
-	$(KEDRO) viz run
+# kedro-viz opens with all data sets; so it opens with the stages alone, which unfold.
+viz: $(READY) ## the pipelines in kedro-viz (ENV=name)
+	@echo 'the stages: http://127.0.0.1:4141/?types=nodes'
+	@BROWSER="env -u BROWSER $(BIN)/python -m webbrowser %s?types=nodes" \
+		$(KEDRO) viz run $(if $(ENV),--env $(ENV))
 
 ui: $(READY) ## the runs in MLflow
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(KEDRO) mlflow ui

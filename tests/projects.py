@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from kedro.config import OmegaConfigLoader
+from kedro.io import DataCatalog
+
 from launcher import Launcher
+from superstar.settings import CONFIG_LOADER_ARGS
 
 ROOT = Path(__file__).parents[1]
 
@@ -76,3 +80,10 @@ def make_project(root: Path) -> Project:
     shutil.copy(ROOT / "pyproject.toml", root)
     (root / "src").mkdir()
     return Project(root)
+
+
+@cache
+def load_catalog(environment: str) -> DataCatalog:
+    """The project's own catalog; nothing of it is read."""
+    loader = OmegaConfigLoader(str(ROOT / "conf"), env=environment, **CONFIG_LOADER_ARGS)
+    return DataCatalog.from_config(loader["catalog"])

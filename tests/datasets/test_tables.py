@@ -8,11 +8,13 @@ import pandas as pd
 import pytest
 
 from superstar.datasets import (
+    CSVDataset,
     CurvesDataset,
     FigureDataset,
     MetricsDataset,
     ParquetDataset,
     SweepDataset,
+    TextDataset,
 )
 
 
@@ -91,20 +93,59 @@ def test_a_sweep_needs_no_run(tmp_path):
     pd.testing.assert_frame_equal(dataset.load(), sweep)
 
 
-def test_previews_hold_plain_values(tmp_path):
+def test_previews_of_tables_read(tmp_path):
     dataset = ParquetDataset(filepath=str(tmp_path / "table.parquet"))
     dataset.save(
         pd.DataFrame(
             {
-                "sequence": [["dncnn"], []],
-                "gain": [np.zeros(2), np.ones(2)],
+                "sequence": [["dncnn", "nop"], []],
+                "gain": [np.full(1000, 1 / 3), np.zeros(1)],
                 "severity": pd.array([1, None], dtype="Int64"),
+                "distance": [12.34567, math.nan],
+                "images": [123456, 2],
             }
         )
     )
-    preview = dataset.preview(nrows=2)
-    assert json.loads(json.dumps(preview["data"]))[0] == [["dncnn"], [0.0, 0.0], 1]
-    assert preview["columns"] == ["sequence", "gain", "severity"]
+    preview = dataset.preview()
+    first, second = json.loads(json.dumps(preview["data"]))
+    assert first == ["dncnn, nop", ", ".join(["0.3333"] * 8 + ["…"]), 1, 12.35, 123456]
+    assert second == ["", "0.0", "", "", 2]
+    assert preview["columns"] == ["sequence", "gain", "severity", "distance", "images"]
+
+
+def test_previews_of_a_large_table_show_its_beginning(tmp_path):
+    dataset = CSVDataset(filepath=str(tmp_path / "table.csv"))
+    dataset.save(pd.DataFrame({"row": range(1000)}))
+    assert [row for (row,) in dataset.preview()["data"]] == list(range(50))
+
+
+def test_previews_of_json_are_rounded(tmp_path):
+    dataset = MetricsDataset(filepath=str(tmp_path / "metrics.json"))
+    dataset.save({"auroc": 2 / 3, "undefined": None})
+    assert json.loads(dataset.preview()) == {"auroc": 0.6667, "undefined": None}
+
+
+def test_previews_of_markdown_are_typeset(tmp_path):
+    dataset = TextDataset(filepath=str(tmp_path / "report.md"))
+    dataset.save("# Title\n\nOne\nline, <b>no</b> markup of HTML.\n\n```yaml\na: 1\nb: 2\n```\n")
+    page = dataset.preview()
+    assert "<h1>Title</h1>" in page
+    assert "One line" in page
+    assert "a: 1\nb: 2" in page
+    assert "<b>" not in page
+
+
+def test_previews_of_other_texts_are_as_they_are(tmp_path):
+    dataset = TextDataset(filepath=str(tmp_path / "table.tex"))
+    dataset.save("a & b < c\n\\midrule")
+    assert dataset.preview() == "<pre>a &amp; b &lt; c\n\\midrule</pre>"
+
+
+@pytest.mark.parametrize("kind", [CSVDataset, FigureDataset, MetricsDataset, TextDataset])
+def test_previews_show_nothing_of_what_is_not_there(kind, tmp_path, caplog):
+    dataset = kind(filepath=str(tmp_path / "artifact"))
+    assert dataset.preview() is None
+    assert not caplog.records
 
 
 def test_equal_figures_give_equal_files(tmp_path):

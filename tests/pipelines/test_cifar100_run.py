@@ -1,6 +1,7 @@
 """A run of environment cifar100, small, on files in the layouts that people have."""
 
 import io
+import json
 import shutil
 
 import numpy as np
@@ -12,8 +13,9 @@ import yaml
 from PIL import Image
 
 from projects import Project, make_project
-from superstar.classifiers import WideResNet, load_classifier
+from superstar.classifiers import WideResNet, accuracy, load_classifier
 from superstar.datasets import ImageSetDataset
+from superstar.images import from_uint8
 from superstar.photos import PHOTO_NAMES, photo_patches
 
 SMALL = {
@@ -69,6 +71,8 @@ def project(tmp_path_factory) -> Project:
     project = make_project(tmp_path_factory.mktemp("cifar100") / "project")
     path = project.root / "conf" / "cifar100" / "parameters.yml"
     path.write_text(yaml.safe_dump(merged(yaml.safe_load(path.read_text()), SMALL)))
+    with path.with_name("globals.yml").open("a") as file:
+        file.write("\npublished_sets: data/01_raw/CIFAR-100-C\n")
     return project
 
 
@@ -85,6 +89,16 @@ def write_tables(folder, images) -> None:
         labels = pa.array(images[split].labels, pa.int64())
         pq.write_table(pa.table({"img": rows, "fine_label": labels}), folder / f"{split}.parquet")
     (folder / "fine_label_names.txt").write_text("\n".join(PHOTO_NAMES))
+
+
+def write_published_fog(folder, images) -> np.ndarray:
+    """CIFAR-100-C's layout: five severities one after another, and the labels of them all."""
+    folder.mkdir(parents=True)
+    test = images["test"]
+    fog = np.concatenate([test.images // divisor for divisor in range(2, 7)])
+    np.save(folder / "fog.npy", fog)
+    np.save(folder / "labels.npy", np.tile(test.labels, 5))
+    return fog
 
 
 def write_folders(folder, images) -> None:
@@ -110,6 +124,7 @@ def data(project: Project, relative: str):
 
 def test_the_whole_environment_runs_on_tables_of_the_hub(project, images, finished_run):
     write_tables(project.root / "data" / "01_raw" / "cifar100", images)
+    fog = write_published_fog(project.root / "data" / "01_raw" / "CIFAR-100-C", images)
     photos = project.root / "data" / "06_models" / "photos"
     photos.mkdir(parents=True)
     shutil.copy(finished_run.data("06_models/actor.safetensors"), photos)
@@ -128,6 +143,12 @@ def test_the_whole_environment_runs_on_tables_of_the_hub(project, images, finish
     assert len(transfer) == len(results)
     standard = load_classifier(data(project, "06_models/classifiers/standard.safetensors"))
     assert isinstance(standard, WideResNet)
+    # Fog was evaluated as published: severity 5 is the last fifth of the array.
+    scored = results[results["shift"].eq("fog") & results["classifier"].eq("standard")]
+    expected = accuracy(standard, from_uint8(fog[-68:]), images["test"].labels)
+    assert scored["accuracy_shifted"].tolist() == pytest.approx([expected] * 2)
+    made = data(project, "05_model_input/shifted_sets.json")
+    assert json.loads(made.read_text())["published"] == ["fog"]
     page = data(project, "08_reporting/report.md").read_text()
     assert "## With the policy of photos" in page
     held = [data(project, f"03_primary/clean/{split}.safetensors") for split in ("train", "test")]

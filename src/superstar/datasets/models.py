@@ -1,12 +1,15 @@
 """What is learned, and points: safetensors, skops and the supervisor's folder."""
 
 import hashlib
+import json
 from pathlib import Path
 from typing import Any
 
+from kedro_datasets._typing import TablePreview
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor, nn
 
+from superstar.datasets import previews
 from superstar.datasets.raw import RawDataset
 from superstar.datasets.whole import FileDataset, require_file
 from superstar.errors import InputError
@@ -280,3 +283,9 @@ class SupervisorDataset(FileDataset):
         from superstar.control import Supervisor
 
         return Supervisor.load(self._filepath)
+
+    @previews.if_made
+    def preview(self) -> TablePreview:
+        """Its settings."""
+        text = (self._filepath / "supervisor.json").read_text(encoding="utf-8")
+        return previews.settings(json.loads(text))

@@ -5,6 +5,9 @@ from typing import Any, NoReturn
 
 import pandas as pd
 from kedro.io import AbstractDataset, DatasetError
+from kedro_datasets._typing import TablePreview
+
+from superstar.datasets import previews
 
 COLUMNS = ["stage", "node", "seconds", "peak_memory_gb"]
 
@@ -35,6 +38,10 @@ class StageTimesDataset(AbstractDataset[NoReturn, pd.DataFrame]):
         except (OSError, ValueError):
             return pd.DataFrame(columns=COLUMNS)
         return table if list(table.columns) == COLUMNS else pd.DataFrame(columns=COLUMNS)
+
+    def preview(self) -> TablePreview:
+        """All of it."""
+        return previews.table(self.load())
 
     def note(self, stage: str, node: str, seconds: float, peak_memory_gb: float) -> None:
         """Add a node that has ended, in place of what is there of it."""

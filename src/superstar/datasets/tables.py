@@ -3,37 +3,52 @@
 import math
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from kedro_datasets._typing import TablePreview
+from kedro_datasets._typing import HTMLPreview, ImagePreview, JSONPreview, TablePreview
 from kedro_datasets.json import JSONDataset as _JSONDataset
 from kedro_datasets.matplotlib import MatplotlibDataset as _MatplotlibDataset
 from kedro_datasets.pandas import CSVDataset as _CSVDataset
 from kedro_datasets.pandas import ParquetDataset as _ParquetDataset
 from kedro_datasets.text import TextDataset as _TextDataset
 
+from superstar.datasets import previews
 from superstar.datasets.whole import Whole
 
 
 class ParquetDataset(Whole, _ParquetDataset):
     """A table in parquet, whose cells may be lists."""
 
-    def preview(self, nrows: int = 5) -> TablePreview:
-        """The first rows for kedro-viz, which takes plain values only."""
-        table = super().preview(nrows)
-        return TablePreview({**table, "data": [[_plain(v) for v in row] for row in table["data"]]})
+    @previews.if_made
+    def preview(self) -> TablePreview:
+        """The first rows."""
+        return previews.table(self.load())
 
 
 class CSVDataset(Whole, _CSVDataset):
     """A table in CSV."""
 
+    @previews.if_made
+    def preview(self) -> TablePreview:
+        """The first rows."""
+        return previews.table(self.load())
+
 
 class TextDataset(Whole, _TextDataset):
     """A text: Markdown or LaTeX."""
 
+    @previews.if_made
+    def preview(self) -> HTMLPreview:
+        """The text, typeset if it is Markdown."""
+        return previews.markup(self.load(), markdown=self.location.suffix == ".md")
+
 
 class JSONDataset(Whole, _JSONDataset):
     """A small structure in JSON."""
+
+    @previews.if_made
+    def preview(self) -> JSONPreview:
+        """All of it."""
+        return previews.structure(self.load())
 
 
 class FigureDataset(Whole, _MatplotlibDataset):
@@ -42,6 +57,11 @@ class FigureDataset(Whole, _MatplotlibDataset):
     artifacts = "figures"
 
     DEFAULT_SAVE_ARGS: dict[str, Any] = {"format": "png", "dpi": 120, "bbox_inches": "tight"}  # noqa: RUF012
+
+    @previews.if_made
+    def preview(self) -> ImagePreview:
+        """The figure."""
+        return super().preview()
 
 
 class MetricsDataset(JSONDataset):
@@ -143,9 +163,3 @@ class SweepDataset(CSVDataset):
                 mlflow.log_metrics(
                     {name: row[name] for name in measures if math.isfinite(row[name])}
                 )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return None if value is pd.NA else value
