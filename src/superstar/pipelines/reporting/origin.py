@@ -1,6 +1,7 @@
 """What a run's results come from: its classifiers, its configuration, and how long it took."""
 
 from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -34,7 +35,7 @@ def classifiers_table(
 
 
 def _checkpoint(entry: Published) -> str:
-    return f"{entry.layout}: {entry.path}"
+    return f"{entry.layout}: {Path(entry.path).name}"
 
 
 def extent(results: pd.DataFrame, batch_size: int, validation: int) -> str:
