@@ -74,5 +74,5 @@ agreement: $(READY) $(PEERS) ## ours beside the released figures (REFERENCE=, IM
 viz: $(READY) ## the pipelines in kedro-viz
 	$(KEDRO) viz run
 
-ui: $(READY) ## the runs in MLflow
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(KEDRO) mlflow ui
+ui: $(READY) ## the runs in MLflow; prints their address
+	$(KEDRO) ui

@@ -17,7 +17,8 @@ def loader(root: Path, **runtime_params: object) -> ProjectConfigLoader:
         "classifier_training: {published: {standard: timm:resnet50}}",
         "base/catalog.yml": "one: ${from_project:${globals:images}}\n"
         "several: ${from_project:${globals:more}}\nnone: ${from_project:${globals:none}}\n"
-        "home: ${from_project:${globals:home}}\ngiven: ${given_path:${runtime_params:corrupt.input, input}}\n"
+        "home: ${from_project:${globals:home}}\n"
+        "given: ${given_path:${runtime_params:corrupt.input, input}}\n"
         "url: 'sqlite:///${project_url:mlflow.db}'\nplace: '${project_path:data}'",
         "test/parameters.yml": "seed: 3",
     }

@@ -108,6 +108,7 @@ def test_a_plain_run_is_named_by_benchmark_and_pipelines(session):
     assert run.data.tags["changed"] == "nothing"
     assert run.data.tags["environment"] == "test"
     assert run.data.tags["benchmark"] == "photos"
+    assert run.data.tags["controller"] == "paper"
     assert run.data.tags["kedro_command"] == "a session in Python"
 
 
@@ -160,7 +161,7 @@ def test_a_callers_own_run_goes_on(session):
 
 def test_headlines_are_few():
     deltas = {"delta.fog.standard": 3.0, "delta.none.standard": 0.0, "delta.fog.augmix": -1.0}
-    others = {"operability.auroc": 0.7, "mean_delta.standard": 3.0, "reward": 1.0}
+    others = {"operability/auroc": 0.7, "mean_delta.standard": 3.0, "reward": 1.0}
     assert tracking.headlines(deltas | others) == {
         "worst_delta": -1.0,
         "clean_delta": 0.0,
