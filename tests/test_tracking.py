@@ -134,6 +134,9 @@ def test_a_part_a_whole_and_a_name_of_its_own(session):
     one.end()
     whole = {"pipeline_names": [], "node_names": ("a",), "only_missing_outputs": True}
     assert session().begin(**whole).info.run_name == "photos · whole run (part) (resumed)"
+    mlflow.end_run()
+    two = {"pipeline_names": ["reporting", "evaluation"]}
+    assert session().begin(**two).info.run_name == "photos · evaluation+reporting"
 
 
 def test_a_refused_run_is_failed_and_closed(session):

@@ -17,6 +17,7 @@ from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
 from superstar.errors import InputError
+from superstar.pipeline_registry import BESIDE, PIPELINES
 
 logger = logging.getLogger(__name__)
 
@@ -97,7 +98,11 @@ class TrackingHook:
             for name, value in _flat(run_params["runtime_params"]).items()
             if name in read and given.get(name, ...) != defaults.get(name, ...)
         }
-        stages = "+".join(run_params["pipeline_names"] or ["whole run"])
+        # Kedro shuffles them.
+        names = sorted(
+            run_params["pipeline_names"] or (), key=("__default__", *PIPELINES, *BESIDE).index
+        )
+        stages = "+".join(names) or "whole run"
         stages += " (part)" * any(run_params[part] for part in PARTS)
         stages += " (resumed)" * bool(run_params["only_missing_outputs"])
         benchmark = given["benchmark"]
