@@ -77,5 +77,5 @@ viz: $(READY) ## the pipelines in kedro-viz (ENV=name)
 	@BROWSER="env -u BROWSER $(BIN)/python -m webbrowser %s?types=nodes" \
 		$(KEDRO) viz run $(if $(ENV),--env $(ENV))
 
-ui: $(READY) ## the runs in MLflow
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(KEDRO) mlflow ui
+ui: $(READY) ## the runs in MLflow; prints their address
+	$(KEDRO) ui

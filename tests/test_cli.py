@@ -3,7 +3,14 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from filelock import FileLock
+from kedro.framework.cli.utils import find_run_command
+from kedro.io import DatasetError
+
+from superstar.__main__ import main
+from superstar.cli import known, run
+from superstar.errors import InputError
 
 
 def snapshot(root: Path) -> dict[str, tuple[int, int]]:
@@ -94,3 +101,108 @@ def test_too_few_images_for_disjoint_batches(project_copy):
         *("--params", "surrogate_generation.policy.training_batches=50"),
     )
     assert "batch_size = 1020: data_preparation.train gives 340 images" in message
+
+
+def chained(error: BaseException, cause: BaseException | None) -> BaseException:
+    error.__cause__ = cause
+    return error
+
+
+def raised_while_handling() -> BaseException:
+    try:
+        try:
+            raise InputError("mend this")
+        except InputError:
+            raise KeyError("a bug of ours")  # noqa: B904
+    except KeyError as error:
+        return error
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (InputError("mend this"), "mend this"),
+        (chained(DatasetError("cannot load"), InputError("mend this")), "mend this"),
+        (chained(DatasetError("cannot save x"), OSError("disk full")), "cannot save x"),
+        (DatasetError("no such\ndata set"), "no such data set"),
+        (chained(DatasetError("cannot load"), TypeError("a bug of ours")), None),
+        (raised_while_handling(), None),
+        (ValueError("a bug of ours"), None),
+    ],
+)
+def test_only_what_a_user_can_mend_is_told_in_a_line(error, message):
+    assert known(error) == message
+
+
+@pytest.mark.parametrize("options", [[], ["--trace"]])
+def test_a_switch_shows_where_an_error_came_from(options, monkeypatch):
+    def refuse(**_):
+        raise InputError("mend this")
+
+    monkeypatch.setattr("superstar.cli.kedro_run.callback", refuse)
+    monkeypatch.setattr("superstar.cli._check_environment", lambda options: None)
+    outcome = CliRunner().invoke(run, options)
+    assert outcome.exit_code == 1
+    assert isinstance(outcome.exception, InputError if options else SystemExit)
+    assert ("error: mend this" in outcome.output) is not bool(options)
+
+
+def typed(text):
+    return run.make_context("run", ["--params", text]).params["params"]
+
+
+@pytest.mark.parametrize("folder", ["2024", "007", "12:30", "1e3", "yes", "0x10", "1_000", "[a]"])
+def test_a_folder_is_what_was_typed(folder):
+    given = typed(f"corrupt.input={folder}, corrupt.output = out ,run_name={folder},seed=7")
+    assert given["corrupt"] == {"input": folder, "output": "out"}
+    assert given["run_name"] == folder
+    assert given["seed"] == 7
+
+
+def test_nothing_and_quoted_texts_are_as_before():
+    assert typed("corrupt.input=null,corrupt.output='2024'") == {
+        "corrupt": {"input": None, "output": "2024"}
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--runner", "Foo"], "unknown runner 'Foo' (known: SequentialRunner)"),
+        (["--async"], "leave it out"),
+    ],
+)
+def test_what_kedro_offers_and_we_do_not(options, message, monkeypatch):
+    monkeypatch.setattr("superstar.cli._check_environment", lambda options: None)
+    outcome = CliRunner().invoke(run, options)
+    assert outcome.exit_code == 1
+    assert message in outcome.output
+
+
+def test_without_configuration_it_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = CliRunner().invoke(run, [])
+    assert outcome.exit_code == 1
+    assert f"error: there is no configuration at {tmp_path}/conf: go to a clone" in outcome.output
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_outside_the_project_its_commands_are_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["superstar", "--help"])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    told = capsys.readouterr().out
+    assert "run  " in told
+    assert "ui  " in told
+    assert find_run_command("superstar") is run
+
+
+def test_the_address_of_the_runs(finished_run, monkeypatch):
+    served = finished_run.python(
+        "import subprocess, sys; subprocess.call = lambda command: print(command) or 0; "
+        "sys.argv[1:] = ['ui', '--port', '5099']; "
+        "from superstar.__main__ import main; main()"
+    ).stdout
+    assert "http://127.0.0.1:5099/#/experiments/1/runs?viewStateShareKey=superstar" in served
+    assert f"sqlite:///{finished_run.root}/mlflow.db" in served

@@ -7,6 +7,12 @@ from nbclient import NotebookClient
 
 NOTEBOOKS = sorted((Path(__file__).parents[1] / "notebooks").glob("*.ipynb"))
 
+SHOWN = {
+    "01_read_a_run": ("gaussian_noise", "stopped by", "metrics.mean_delta.standard"),
+    "02_compare_runs": ("test · whole run · ", "delta.gaussian_noise.augmix", "run_seconds"),
+}
+SAVED = {"02_compare_runs": [f"data/08_reporting/comparison.{ending}" for ending in ("csv", "png")]}
+
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_outputs_are_stripped(path):
@@ -34,6 +40,5 @@ def test_notebook_runs(path, project_copy, monkeypatch):
         if cell.cell_type == "code"
         for output in cell.outputs
     )
-    assert "gaussian_noise" in shown
-    assert "stopped by" in shown
-    assert "metrics.mean_delta.standard" in shown
+    assert all(text in shown for text in SHOWN[path.stem])
+    assert all((project_copy.root / file).is_file() for file in SAVED.get(path.stem, ()))

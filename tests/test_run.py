@@ -128,6 +128,9 @@ def test_mlflow_holds_parameters_metrics_and_artifacts(finished_run, monkeypatch
         assert run.data.metrics[f"delta.{row.shift}.{row.classifier}"] == pytest.approx(row.delta)
     assert run.data.metrics["stage_seconds.policy_training"] > 0
     assert run.data.metrics["peak_memory_gb"] > 0
+    assert {"worst_delta", "clean_delta", "auroc", "run_seconds"} <= run.data.metrics.keys()
+    assert run.info.run_name == "test · whole run"
+    assert run.data.tags["kedro_command"] == "kedro run --env test"
     folders = {item.path for item in client.list_artifacts(run.info.run_id)}
     assert folders >= {"tables", "figures", "models", "metrics"}
     models = {item.path for item in client.list_artifacts(run.info.run_id, "models")}
@@ -140,7 +143,7 @@ def test_mlflow_holds_the_curves_of_policy_training(finished_run):
     (run,) = client.search_runs([experiment.experiment_id])
     curves = pd.read_parquet(finished_run.data("07_model_output/curves/policy.parquet"))
     for column in ("reward", "reward_window", "distance", "distance_ratio", "entropy", *ACTIONS):
-        history = client.get_metric_history(run.info.run_id, f"policy.{column}")
+        history = client.get_metric_history(run.info.run_id, f"policy/{column}")
         assert [point.step for point in history] == list(range(8))
         assert [point.value for point in history] == pytest.approx(curves[column].tolist())
 

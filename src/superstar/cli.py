@@ -89,8 +89,11 @@ def ui(host: str, port: int) -> None:
         context = session.load_context()
     store = context.mlflow.server.mlflow_tracking_uri
     experiment = context.mlflow.tracking.experiment
+    number = experiment._experiment.experiment_id
+    for name, value in experiment.create_experiment_kwargs.tags.items():  # Of older stores, too.
+        context.mlflow.server._mlflow_client.set_experiment_tag(number, name, value)
     server = store if store.startswith("http") else f"http://{host}:{port}"
-    click.echo(f"The runs: {server}/#/experiments/{experiment._experiment.experiment_id}/runs")
+    click.echo(f"The runs: {server}/#/experiments/{number}/runs?viewStateShareKey=superstar")
     if server != store:
         serve = ["ui", "--backend-store-uri", store, "--host", host, "--port", str(port)]
         sys.exit(subprocess.call([sys.executable, "-m", "mlflow", *serve]))

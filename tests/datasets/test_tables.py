@@ -48,7 +48,7 @@ def test_curves_become_histories(tmp_path, run):
     dataset = CurvesDataset(prefix="net", filepath=str(tmp_path / "curve.parquet"))
     dataset.save(curve)
     pd.testing.assert_frame_equal(dataset.load(), curve)
-    history = mlflow.MlflowClient().get_metric_history(run, "net.loss")
+    history = mlflow.MlflowClient().get_metric_history(run, "net/loss")
     assert [(point.step, point.value) for point in history] == [(1, 3.0), (2, 2.0), (3, 1.0)]
 
 

@@ -25,7 +25,6 @@ from superstar.images import from_uint8, to_uint8
 from superstar.parameters import Corrupt
 from superstar.pipelines.corrupt import nodes
 from superstar.pipelines.corrupt.places import check_places
-from superstar.settings import given_path
 
 GIVEN = {
     "shifts": ["gaussian_noise", "contrast+fog"],
@@ -173,12 +172,6 @@ def test_the_input_is_not_where_pieces_are_written(folder, tmp_path):
     shutil.copytree(folder, images)
     with pytest.raises(InputError, match="must not hold the input"):
         check_places(places(images, tmp_path / "out"), again=False)
-
-
-def test_a_path_is_what_it_leads_to(tmp_path):
-    (tmp_path / "link").symlink_to(tmp_path / "folder")
-    assert given_path(str(tmp_path / "new" / ".." / "link")) == str(tmp_path / "folder")
-    assert given_path("~") == str(Path.home().resolve())
 
 
 @pytest.mark.parametrize("name", ["input", "output"])

@@ -64,6 +64,19 @@ class FigureDataset(Whole, _MatplotlibDataset):
         return super().preview()
 
 
+UNGROUPED = ("delta.", "mean_delta.")
+"""Metrics that MLflow shows before all groups of others."""
+
+
+def metric_name(name: str) -> str:
+    """A number's name in MLflow, which groups metrics by what stands before a slash.
+
+    Its names have no "+", which joins the parts of a composite shift.
+    """
+    grouped = name if name.startswith(UNGROUPED) else name.replace(".", "/", 1)
+    return grouped.replace("+", " and ")
+
+
 class MetricsDataset(JSONDataset):
     """Named numbers in JSON; each becomes a metric of the MLflow run in progress.
 
@@ -80,8 +93,7 @@ class MetricsDataset(JSONDataset):
         if mlflow.active_run() is not None:
             mlflow.log_metrics(
                 {
-                    # MLflow's names have no "+", which joins the parts of a composite shift.
-                    name.replace("+", " and "): value
+                    metric_name(name): value
                     for name, value in data.items()
                     if value is not None and math.isfinite(value)
                 }
@@ -91,7 +103,7 @@ class MetricsDataset(JSONDataset):
 class CurvesDataset(ParquetDataset):
     """A training curve: one row a step, one column a quantity, in parquet.
 
-    The index column is the first; the others become metric histories `<prefix>.<column>` of the
+    The index column is the first; the others become metric histories `<prefix>/<column>` of the
     MLflow run in progress, sent in batches (one call a point would cost minutes).
     """
 
@@ -111,7 +123,7 @@ class CurvesDataset(ParquetDataset):
         numbers = data.select_dtypes("number")
         steps = numbers.iloc[:, 0].astype(int)
         points = [
-            Metric(f"{self._prefix}.{column}", float(value), 0, int(step))
+            Metric(f"{self._prefix}/{column}", float(value), 0, int(step))
             for column in numbers.columns[1:]
             for step, value in zip(steps, numbers[column], strict=True)
             if math.isfinite(value)

@@ -84,8 +84,8 @@ class StageHook:
         if mlflow.active_run() is not None:
             mlflow.log_metrics(
                 {f"stage_seconds.{stage}": s for stage, s in self._seconds.items()}
-                | {f"peak_memory_gb.{stage}": gb for stage, gb in self._peaks.items()}
-                | {"run_seconds": total, "peak_memory_gb": peak}
+                | {f"peak_memory_gb/{stage}": gb for stage, gb in self._peaks.items()}
+                | {"run_seconds": round(total, 1), "peak_memory_gb": peak}
             )
 
     @hook_impl

@@ -17,12 +17,14 @@ from kedro.framework.hooks import hook_impl
 from kedro.pipeline import Pipeline
 
 from superstar.errors import InputError
+from superstar.pipeline_registry import BESIDE, PIPELINES
 
 logger = logging.getLogger(__name__)
 
 SERVER_SECONDS = 10
 """How long a tracking server may take to answer."""
 LONGEST_NAME = 250
+DIGITS = 3
 SUPERVISOR = "models/supervisor"
 """Artifact of a run that trained a policy."""
 PARTS = ("tags", "node_names", "from_nodes", "to_nodes", "from_inputs", "to_outputs", "namespaces")
@@ -86,6 +88,8 @@ class TrackingHook:
     def _describe(self, run_params: Mapping[str, Any], pipeline: Pipeline) -> None:
         import mlflow
 
+        from superstar.pipelines.evaluation.nodes import CONTROLLER
+
         loader: Any = self._context.config_loader
         given, defaults = _flat(self._context.params), _flat(loader.defaults())
         read = [name for name in given | defaults if _is_read(name, pipeline)]
@@ -94,7 +98,11 @@ class TrackingHook:
             for name, value in _flat(run_params["runtime_params"]).items()
             if name in read and given.get(name, ...) != defaults.get(name, ...)
         }
-        stages = "+".join(run_params["pipeline_names"] or ["whole run"])
+        # Kedro shuffles them.
+        names = sorted(
+            run_params["pipeline_names"] or (), key=("__default__", *PIPELINES, *BESIDE).index
+        )
+        stages = "+".join(names) or "whole run"
         stages += " (part)" * any(run_params[part] for part in PARTS)
         stages += " (resumed)" * bool(run_params["only_missing_outputs"])
         benchmark = given["benchmark"]
@@ -106,6 +114,7 @@ class TrackingHook:
                 "mlflow.note.content": _note(changed, defaults),
                 "environment": self._context.env or "base",
                 "benchmark": benchmark,
+                "controller": CONTROLLER,
                 "changed": words or "nothing",
                 "kedro_command": _command(),
                 **_origin(self._context.project_path),
@@ -158,9 +167,9 @@ def headlines(metrics: Mapping[str, float]) -> dict[str, float]:
     found = {
         "worst_delta": min(shifted, default=None),
         "clean_delta": min(clean, default=None),
-        "auroc": metrics.get("operability.auroc"),
+        "auroc": metrics.get("operability/auroc"),
     }
-    return {name: value for name, value in found.items() if value is not None}
+    return {name: round(value, DIGITS) for name, value in found.items() if value is not None}
 
 
 def register_supervisor(run_id: str, benchmark: str) -> None:
@@ -252,12 +261,9 @@ def _command() -> str:
 
 def _origin(project: Path) -> dict[str, str]:
     """The commit that the project's files are of, where git knows."""
-    told = subprocess.run(
-        ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    commit = told.stdout.strip()
-    return {"git_commit": commit, "mlflow.source.git.commit": commit} if commit else {}
+    describe = ["git", "describe", "--always", "--dirty", "--abbrev=10", "--exclude=*"]
+    try:
+        told = subprocess.run(describe, cwd=project, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return {}
+    return dict.fromkeys(("git_commit", "mlflow.source.git.commit"), told.stdout.strip())

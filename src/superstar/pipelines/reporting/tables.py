@@ -276,7 +276,7 @@ def metrics(table: pd.DataFrame, actions: pd.DataFrame) -> dict[str, float]:
     }
     shifted = table[table["shift"] != "none"]
     means = {
-        f"mean_delta.{name}": float(part["delta"].mean())
+        f"mean_delta.{name}": round(float(part["delta"].mean()), 3)
         for name, part in shifted.groupby("classifier")
     }
     worst = {
