@@ -10,7 +10,7 @@ from superstar.datasets import ImageFiles, LabelledFiles, LabelledImages, list_i
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.pipelines.data_preparation import nodes
-from superstar.pipelines.data_preparation.splitting import hold_out, spread
+from superstar.splitting import draw_by_class, hold_out
 
 
 def source(train: int = 60, test: int = 30, classes: int = 3, size: int = 16) -> LabelledImages:
@@ -140,7 +140,7 @@ def test_each_class_gives_its_share(labels, share, seed):
     counts, drawn = (np.bincount(part, minlength=5) for part in (labels, labels[out]))
     # Pairs are dealt out, so that a class may be one pair ahead or behind.
     assert (np.abs(drawn - held / len(labels) * counts) <= 4).all()
-    part = spread(labels, held, seed, "test")
+    part = draw_by_class(labels, held, seed, "test")
     assert len(part) == held
     assert (np.diff(part) > 0).all()
 

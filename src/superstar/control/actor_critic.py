@@ -18,11 +18,11 @@ from torch.nn import functional
 from superstar.checkpoint import Checkpoint, TrainingState
 from superstar.control.env import ShiftEnv
 from superstar.control.networks import (
+    THREADS,
     Actor,
     Critic,
     Policy,
     always,
-    one_thread,
     sampled,
     uniform,
 )
@@ -35,7 +35,7 @@ from superstar.control.rollouts import (
 )
 from superstar.errors import InputError
 from superstar.images import check_seed, stream
-from superstar.training import global_seed
+from superstar.training import fixed_threads, global_seed
 
 REWARD_WINDOW = 200
 """Episodes that the curve of rewards averages over (paper, appendix E, training curves)."""
@@ -209,7 +209,7 @@ class _Learner:
     ) -> None:
         """One gradient step of both networks on an episode, and its row of the curves."""
         returns = discounted_returns(played.rewards, discount)
-        with one_thread():
+        with fixed_threads(THREADS):
             entropy = _update(
                 self.actor,
                 self.critic,

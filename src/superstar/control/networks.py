@@ -1,7 +1,6 @@
 """The policy and value networks, policies made of them, and their files (paper, appendix E)."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TypeVar
@@ -15,27 +14,19 @@ from torch.nn import functional
 from superstar.actions import ACTIONS
 from superstar.errors import InputError
 from superstar.foreign import read_weights
+from superstar.training import fixed_threads
 from superstar.weights import load_weights, save_weights
 
 ACTOR, CRITIC = "actor", "critic"
 N_FEATURES = 3
 HIDDEN = (128, 256)
+THREADS = 1
+"""More cost more than they save on networks this small, and change the sums."""
 OURS = ".safetensors"
 """Ending of the files that this package writes; others are read as the authors' released ones."""
 
 Policy = Callable[[NDArray[np.float32], np.random.Generator], int]
 """A policy π: (state float32 (3,), random stream) → index of an action."""
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Several threads cost more than they save on networks this small, and change the sums."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 class _Perceptron(nn.Module):
@@ -81,7 +72,7 @@ class Actor(_Perceptron):
             InputError: the weights have grown beyond all numbers.
         """
         device = self.linear1.weight.device
-        with one_thread():
+        with fixed_threads(THREADS):
             hidden = torch.as_tensor(states, dtype=torch.float64, device=device)
             for layer in (self.linear1, self.linear2):
                 hidden = functional.relu(_in_float64(layer, hidden))

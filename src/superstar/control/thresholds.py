@@ -65,7 +65,7 @@ def calibrate_beta(
 
     Raises:
         InputError: not a batch of images, an argument outside its range, an unknown action or
-            distance, or ratios so spread out that no β in (0, 1] keeps the margin.
+            distance, or ratios so different that no β in (0, 1] keeps the margin.
     """
     if not margin >= 0:
         raise InputError(f"the margin must be at least 0, not {margin}")
@@ -82,12 +82,12 @@ def calibrate_beta(
     )
     by_action = ratios.groupby("action")["ratio"].agg(["min", "std"])
     strongest = by_action.iloc[int(by_action["min"].to_numpy().argmin())]
-    lowest, spread = float(strongest["min"]), float(strongest["std"])
-    beta = min(1.0, lowest) - margin * spread
+    lowest, deviation = float(strongest["min"]), float(strongest["std"])
+    beta = min(1.0, lowest) - margin * deviation
     if not beta > 0:
         raise InputError(
             f"no beta in (0, 1] keeps a margin of {margin:g}: {strongest.name} takes clean images "
-            f"to {lowest:.3g} of their distance, with a spread of {spread:.3g}"
+            f"to {lowest:.3g} of their distance, with a standard deviation of {deviation:.3g}"
         )
     return BetaCalibration(beta, ratios)
 
@@ -126,7 +126,7 @@ def clean_ratios(
             f"a draw of {batch_size} images needs 1 to {len(clean)}: that many clean ones there are"
         )
     if draws < 2:
-        raise InputError(f"the spread of ratios needs at least 2 draws, not {draws}")
+        raise InputError(f"the standard deviation of ratios needs at least 2 draws, not {draws}")
 
     measure = Distance.of(distance)
 
