@@ -27,7 +27,7 @@ from superstar.classifiers import (
 from superstar.control import ShiftEnv, Supervisor
 from superstar.control.actor_critic import train_actor_critic
 from superstar.control.networks import Actor
-from superstar.control.thresholds import calibrate_beta
+from superstar.control.thresholds import choose_beta, clean_ratios
 from superstar.corruptions import COMPOSITES, SHIFTS, SURROGATES, corrupt
 from superstar.errors import InputError
 from superstar.images import ImageSet, check_images, to_uint8
@@ -352,10 +352,10 @@ def test_actor_on_the_device():
 
 def test_beta_is_that_on_the_processor(clean, photos):
     points = projection()(photos["train"].batch())
-    arguments = {"batch_size": 20, "draws": 3, "actions": WITHOUT_NETWORK, "margin": 0}
-    on_cpu = calibrate_beta(clean, points, projection(), **arguments)
-    on_cuda = calibrate_beta(clean.cuda(), points.cuda(), projection(), **arguments)
-    assert on_cuda.beta == pytest.approx(on_cpu.beta, rel=1e-9)
+    arguments = {"batch_size": 20, "draws": 3, "actions": WITHOUT_NETWORK}
+    on_cpu = clean_ratios(clean, points, projection(), **arguments)
+    on_cuda = clean_ratios(clean.cuda(), points.cuda(), projection(), **arguments)
+    assert choose_beta(on_cuda, 0) == pytest.approx(choose_beta(on_cpu, 0), rel=1e-9)
 
 
 def supervisor(clean, actions, denoiser=None):

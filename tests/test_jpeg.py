@@ -9,11 +9,11 @@ from PIL import Image
 from skimage import data
 
 from superstar.corruptions import corrupt
+from superstar.corruptions.sets import shift_set
 from superstar.datasets.image_folders import JPEG_QUALITY, encode_jpeg
 from superstar.errors import InputError
 from superstar.images import ImageSet, from_uint8, to_uint8
 from superstar.jpeg import through_jpeg
-from superstar.pipelines.shifting import shift_set
 
 
 @pytest.fixture(scope="module")

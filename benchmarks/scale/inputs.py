@@ -16,11 +16,11 @@ from superstar.actions import ACTIONS, DnCNN
 from superstar.control import Supervisor
 from superstar.control.networks import Actor
 from superstar.control.protocol import Cell
+from superstar.corruptions.sets import shift_files
 from superstar.datasets import ImageFiles
 from superstar.datasets.image_folders import list_classes, list_images, output_names, write_images
 from superstar.measures import Projection
 from superstar.parameters import Distance
-from superstar.pipelines.shifting import shift_files
 from superstar.training import global_seed
 
 CONFIGURATION = Path(__file__).parents[2] / "conf"
@@ -58,7 +58,7 @@ def write_shifted(clean: ImageFiles, folder: Path) -> None:
     """Write the images under the cell's shift as JPEG files into a new folder."""
     names = output_names(clean.names, "jpeg")
     batch_size = section("benchmark_generation")["batch_size"]
-    shifted = shift_files(clean, CELL.shift, CELL.severity, names, "imagenet", 0, batch_size)
+    shifted = shift_files(clean.read, CELL.shift, CELL.severity, names, "imagenet", 0, batch_size)
     write_images(folder, shifted)
 
 

@@ -82,6 +82,28 @@ def test_recovery_is_algorithm_1_with_the_supervisors_parts():
     assert torch.equal(images, copy)
 
 
+def test_on_another_device_it_is_a_copy():
+    ours = supervisor()
+    assert ours.on("cpu") is ours
+    there = ours.on("meta")
+    assert there.denoiser is not ours.denoiser
+    assert next(there.denoiser.parameters()).is_meta
+    assert not next(ours.denoiser.parameters()).is_meta
+    without = supervisor(("nop", "wavelet_bayes"))
+    assert without.on("meta") is without
+
+
+def test_environment_and_transitions_are_of_its_parts():
+    ours = supervisor(("nop", "wavelet_bayes"))
+    batches = [shifted(), photographs(8, 24, 32)]
+    env = ours.environment(batches, ssim_weight=4.0, ssim_threshold=0.99)
+    assert (env.actions, env.horizon, env.alpha) == (ours.actions, 3, 0.5)
+    _, info = env.reset(options={"batch": 0})
+    transitions = ours.transitions(batches, memory_limit=0)
+    assert transitions.actions == ours.actions
+    assert transitions.distance_at(0) == info["distance"] == ours.recover(batches[0]).distances[0]
+
+
 def test_it_abstains_where_it_cannot_help():
     images = shifted()
     recovery = supervisor(operable=0).recover(images)

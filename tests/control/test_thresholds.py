@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from superstar.actions import ACTIONS
 from superstar.control.algorithm import Brakes, select_transforms
 from superstar.control.networks import always
-from superstar.control.thresholds import calibrate_beta
+from superstar.control.thresholds import choose_beta, clean_ratios
 from superstar.errors import InputError
 from superstar.images import stream
 from superstar.measures import Distance, Projection
@@ -18,7 +18,7 @@ TOY_ACTIONS = ("nop", "bilateral", "wavelet_bayes", "clahe_2_2")
 WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
 
 
-def calibrate(clean, **changes):
+def ratios_of(clean, **changes):
     arguments = {
         "reference": torch.zeros(1, 1),
         "projection": World().projection,
@@ -26,24 +26,25 @@ def calibrate(clean, **changes):
         "draws": 3,
         "actions": TOY_ACTIONS,
     }
-    return calibrate_beta(clean, **(arguments | changes))
+    return clean_ratios(clean, **(arguments | changes))
 
 
 def test_beta_is_the_smallest_ratio_less_the_margin(world: World):
-    calibration = calibrate(level(0.5, count=8), margin=3.0)
-    assert calibration.beta == pytest.approx(0.97, rel=1e-5)  # no spread in the toy world
-    assert set(calibration.ratios["action"]) == set(TOY_ACTIONS) - {"nop"}
-    assert len(calibration.ratios) == 9
-    means = calibration.ratios.groupby("action")["ratio"].mean()
+    ratios = ratios_of(level(0.5, count=8))
+    assert choose_beta(ratios, 3.0) == pytest.approx(0.97, rel=1e-5)  # all alike in the toy world
+    assert set(ratios["action"]) == set(TOY_ACTIONS) - {"nop"}
+    assert len(ratios) == 9
+    means = ratios.groupby("action")["ratio"].mean()
     assert_allclose(means[["bilateral", "wavelet_bayes", "clahe_2_2"]], [0.999, 0.97, 1.1], 1e-5)
 
 
 def test_beta_is_at_most_one(world: World):
-    assert calibrate(level(0.5, count=8), actions=("clahe_2_2",)).beta == pytest.approx(1)
+    ratios = ratios_of(level(0.5, count=8), actions=("clahe_2_2",))
+    assert choose_beta(ratios, 3.0) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("distance", ["wasserstein", "sliced_wasserstein"])
-def test_the_margin_counts_in_spreads_of_the_strongest_action(distance):
+def test_the_margin_counts_in_deviations_of_the_strongest_action(distance):
     clean, validation = photographs(40, 16, 16, 1), photographs(30, 16, 16, 2)
     projection = Projection.create("dct", n=256, m=30, seed=0, mean=(0.45,) * 3, std=(0.25,) * 3)
     reference = projection(validation)
@@ -55,14 +56,14 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action(distance):
         "actions": WITHOUT_NETWORK,
         "distance": distance,
     }
-    calibration = calibrate(clean, margin=2.0, **arguments)
-    ratios = calibration.ratios
+    ratios = ratios_of(clean, **arguments)
+    beta = choose_beta(ratios, 2.0)
     strongest = ratios.loc[ratios["ratio"].idxmin(), "action"]
-    spread = np.std(ratios.loc[ratios["action"] == strongest, "ratio"], ddof=1)
-    assert calibration.beta == pytest.approx(min(1, ratios["ratio"].min()) - 2 * spread)
+    deviation = np.std(ratios.loc[ratios["action"] == strongest, "ratio"], ddof=1)
+    assert beta == pytest.approx(min(1, ratios["ratio"].min()) - 2 * deviation)
 
-    pd.testing.assert_frame_equal(ratios, calibrate(clean, margin=2.0, **arguments).ratios)
-    assert calibrate(clean, seed=1, **arguments).beta != calibration.beta
+    pd.testing.assert_frame_equal(ratios, ratios_of(clean, **arguments))
+    assert choose_beta(ratios_of(clean, seed=1, **arguments), 2.0) != beta
 
     # No action passes on clean images: neither on the draws nor on all of them.
     tree = DecisionTreeClassifier().fit(np.zeros((2, 3)), [1, 1])
@@ -74,7 +75,7 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action(distance):
                 always(action),
                 reference=reference,
                 projection=projection,
-                brakes=Brakes(0.9, calibration.beta, tree, 5),
+                brakes=Brakes(0.9, beta, tree, 5),
                 denoiser=None,
                 rng=np.random.default_rng(0),
                 actions=WITHOUT_NETWORK,
@@ -90,7 +91,6 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action(distance):
         ({"batch_size": 0}, "1 to 8"),
         ({"batch_size": 9}, "1 to 8"),
         ({"draws": 1}, "draws"),
-        ({"margin": -1.0}, "margin"),
         ({"actions": ("nop",)}, "other than"),
         ({"actions": ("dncnn",)}, "denoiser"),
         ({"distance": "sliced"}, "unknown distance"),
@@ -100,7 +100,7 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action(distance):
 def test_bad_arguments_are_refused(world: World, changes, message: str):
     arguments = {"clean": level(0.5, count=8)} | changes
     with pytest.raises(InputError, match=message):
-        calibrate(arguments.pop("clean"), **arguments)
+        ratios_of(arguments.pop("clean"), **arguments)
 
 
 def test_a_margin_that_leaves_no_beta_is_refused(world: World):
@@ -111,5 +111,7 @@ def test_a_margin_that_leaves_no_beta_is_refused(world: World):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Distance, "__call__", erratic)
+        found = ratios_of(level(0.5, count=8), draws=2, actions=("bilateral",))
+    for margin in (3.0, -1.0):
         with pytest.raises(InputError, match="margin"):
-            calibrate(level(0.5, count=8), draws=2, actions=("bilateral",))
+            choose_beta(found, margin)

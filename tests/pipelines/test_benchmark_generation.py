@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from superstar.corruptions.sets import shift_set
 from superstar.datasets import CorruptionArrays, PublishedSetsDataset
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.pipelines.benchmark_generation import nodes
-from superstar.pipelines.shifting import shift_set
 
 GIVEN = {"shifts": ["fog", "gaussian_noise"], "batch_size": 4}
 NAMES = ["a", "b", "c"]

@@ -1,8 +1,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from superstar.corruptions import STRENGTH_LABELS, SURROGATES, corrupt, preset_strengths
 from superstar.images import ImageSet
@@ -12,7 +10,6 @@ from superstar.pipelines.severity_calibration.nodes import (
     choose_severities,
     draw_severities,
     measure_grids,
-    spread_levels,
 )
 
 RULE = (0.3, 1.0)
@@ -25,29 +22,6 @@ GRIDS = {
     "sigmoid_decrease": [8, 6, 5, 4, 3],
 }
 PARAMETERS = {"severities": "calibrated", "images": 10, "change": RULE, "grids": GRIDS}
-
-
-def test_severity_5_is_the_strongest_within_the_rule():
-    changes = np.array([0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 0.99, 1.2, 2.0])
-    assert spread_levels(changes, RULE)[-1] == 6
-
-
-def test_lower_severities_divide_the_change_evenly():
-    changes = np.arange(1, 21) / 20
-    np.testing.assert_allclose(changes[spread_levels(changes, RULE)], [0.2, 0.4, 0.6, 0.8, 1.0])
-
-
-def test_without_a_strength_within_the_rule_the_nearest_is_taken():
-    assert spread_levels(np.array([0.01, 0.05, 0.1, 0.15, 0.2, 0.25]), RULE)[-1] == 5
-    assert spread_levels(np.array([0.5, 1.1, 1.2, 1.3, 1.5, 1.9]), RULE)[-1] == 4
-
-
-@given(st.lists(st.floats(0.0, 3.0), min_size=5, max_size=12))
-def test_levels_are_five_different_strengths_in_order(changes):
-    levels = spread_levels(np.array(changes), RULE)
-    assert len(levels) == 5
-    assert levels == sorted(set(levels))
-    assert levels[-1] < len(changes)
 
 
 @pytest.mark.parametrize(("top", "within"), [(0.9, True), (0.2, False)])

@@ -14,7 +14,7 @@ import numpy as np
 from torch import nn
 
 from superstar.control.actor_critic import check_training
-from superstar.control.networks import HIDDEN, Actor
+from superstar.control.networks import HIDDEN, THREADS, Actor
 from superstar.control.rollouts import action_names
 from superstar.errors import InputError
 from superstar.training import fixed_threads, global_seed
@@ -61,7 +61,7 @@ def train_a2c(
             "A2C is that of stable-baselines3, which is not installed: pip install -e '.[a2c]'"
         ) from error
     scaled = gymnasium.wrappers.TransformReward(env, lambda reward: reward_scale * float(reward))
-    with _generators_kept(seed), fixed_threads(1):
+    with _generators_kept(seed), fixed_threads(THREADS):
         model = A2C(
             "MlpPolicy",
             scaled,

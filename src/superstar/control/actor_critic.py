@@ -18,6 +18,7 @@ from torch.nn import functional
 from superstar.checkpoint import Checkpoint, TrainingState, restore, tensors_of
 from superstar.control.env import ShiftEnv
 from superstar.control.networks import (
+    THREADS,
     Actor,
     Critic,
     Policy,
@@ -205,7 +206,7 @@ class _Learner:
     ) -> None:
         """One gradient step of both networks on an episode, and its row of the curves."""
         returns = discounted_returns(played.rewards, discount)
-        with fixed_threads(1):
+        with fixed_threads(THREADS):
             entropy = _update(
                 self.actor,
                 self.critic,

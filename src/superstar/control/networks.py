@@ -20,6 +20,8 @@ from superstar.weights import load_weights, save_weights
 ACTOR, CRITIC = "actor", "critic"
 N_FEATURES = 3
 HIDDEN = (128, 256)
+THREADS = 1
+"""More cost more than they save on networks this small, and change the sums."""
 OURS = ".safetensors"
 """Ending of the files that this package writes; others are read as the authors' released ones."""
 
@@ -70,8 +72,7 @@ class Actor(_Perceptron):
             InputError: the weights have grown beyond all numbers.
         """
         device = self.linear1.weight.device
-        # More threads cost more than they save on networks this small, and change the sums.
-        with fixed_threads(1):
+        with fixed_threads(THREADS):
             hidden = torch.as_tensor(states, dtype=torch.float64, device=device)
             for layer in (self.linear1, self.linear2):
                 hidden = functional.relu(_in_float64(layer, hidden))

@@ -143,7 +143,6 @@ def evaluate_cell(
         precision=protocol.precision,
     )
     names = {"controller": protocol.controller, **cell.keys}
-    transfer_names = {name: {"policy": name, **names} for name in elsewhere}
     steps = [
         {**names, "trial": trial, "step": number, **_step_columns(step)}
         for trial, recovery in enumerate(recoveries)
@@ -176,12 +175,12 @@ def evaluate_cell(
         [
             row
             for name, others in elsewhere.items()
-            for row in _results(transfer_names[name], others, hits)
+            for row in _results({"policy": name, **names}, others, hits)
         ],
         [
             row
             for name, others in elsewhere.items()
-            for row in _gains(transfer_names[name], others, hits)
+            for row in _gains({"policy": name, **names}, others, hits)
         ],
         steps,
         first_actions,

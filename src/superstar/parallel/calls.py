@@ -72,9 +72,9 @@ def fan_out(
     """
     if not arguments:
         return []
-    results: dict[int, Result] = {}
-    failures: dict[int, _Failure] = {}
+    outcomes: dict[int, Result | _Failure] = {}
     told = [f"call {number + 1}" for number in range(len(arguments))] if names is None else names
+    again = "a run with --only-missing-outputs makes these alone"
     logged = time.monotonic()
     with _hand_out(shared, run) as shared_arguments, connect(run) as start:
         calls = {
@@ -84,35 +84,36 @@ def fan_out(
         try:
             with closing(start(calls)) as work:
                 for number, outcome in track(work, label, total=len(calls), transient=True):
+                    outcomes[number] = outcome
                     if isinstance(outcome, _Failure):
-                        failures[number] = outcome
                         logger.warning("%s: %s failed: %s", label, told[number], outcome.reason)
                         if outcome.trace:
                             logger.error(outcome.trace)
-                    else:
-                        results[number] = outcome
-                    finished = len(results) + len(failures)
                     if time.monotonic() - logged >= LOG_SECONDS:
                         logged = time.monotonic()
-                        logger.info("%s: %d of %d", label, finished, len(calls))
+                        logger.info("%s: %d of %d", label, len(outcomes), len(calls))
         except WorkersDied as error:
-            missing = [told[n] for n in range(len(calls)) if n not in results | failures]
-            kept = "; a run with --only-missing-outputs makes these alone" if names else ""
+            missing = [told[number] for number in calls if number not in outcomes]
             raise InputError(
                 f"{label}: workers died (the last: {error}), execution.retries = {run.retries} "
                 f"are used up, and {len(missing)} of {len(calls)} are missing "
-                f"({', '.join(missing)}{kept}); fewer execution.workers leave more memory to each"
+                f"({', '.join(missing)}{f'; {again}' if names else ''}); fewer execution.workers "
+                "leave more memory to each"
             ) from error
-    if failures:
-        reasons: dict[str, list[str]] = {}
-        for number in sorted(failures):
-            reasons.setdefault(failures[number].reason, []).append(told[number])
-        listed = "; ".join(f"{', '.join(failed)} ({reason})" for reason, failed in reasons.items())
+    results: list[Result] = []
+    failed: dict[str, list[str]] = {}
+    for number, outcome in sorted(outcomes.items()):
+        if isinstance(outcome, _Failure):
+            failed.setdefault(outcome.reason, []).append(told[number])
+        else:
+            results.append(outcome)
+    if failed:
+        listed = "; ".join(f"{', '.join(those)} ({reason})" for reason, those in failed.items())
         raise InputError(
-            f"{label}: {len(failures)} of {len(calls)} failed: {listed}; all others are kept, and "
-            "a run with --only-missing-outputs makes these alone"
+            f"{label}: {len(calls) - len(results)} of {len(calls)} failed: {listed}; all others "
+            f"are kept, and {again}"
         )
-    return [results[number] for number in range(len(calls))]
+    return results
 
 
 def _call(

@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import dask
 from distributed import CancelledError, Client, KilledWorker, LocalCluster, as_completed
@@ -25,12 +26,9 @@ THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_
 
 @contextmanager
 def of_this_machine(workers: int, threads: int, retries: int) -> Iterator[Client]:
-    """A client of a cluster that ends with the context; its processes log nothing.
+    """A client of a cluster that ends with the context, of processes with so many threads each.
 
-    Args:
-        workers: processes.
-        threads: of each for the libraries' own work; it makes one call at a time.
-        retries: how often a call is made again whose worker died.
+    `retries` says how often a call is made again whose worker died.
     """
     settings = {
         "distributed.scheduler.allowed-failures": retries,
@@ -40,8 +38,7 @@ def of_this_machine(workers: int, threads: int, retries: int) -> Iterator[Client
         | {"DASK_LOGGING__DISTRIBUTED": "critical"},
     }
     with (
-        _silent(),
-        _kept_environment(),
+        _left_alone(),
         dask.config.set(settings),
         LocalCluster(
             n_workers=workers,
@@ -57,27 +54,18 @@ def of_this_machine(workers: int, threads: int, retries: int) -> Iterator[Client
 
 
 @contextmanager
-def _silent() -> Iterator[None]:
-    """Nothing of what Dask logs in this process, since we tell of workers that die."""
-    logger = logging.getLogger("distributed")
-    before = logger.level
+def _left_alone() -> Iterator[None]:
+    """Dask sets here what the workers are to inherit, and leaves it; and it logs what we tell."""
+    logger, environment = logging.getLogger("distributed"), dict(os.environ)
+    level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(before)
-
-
-@contextmanager
-def _kept_environment() -> Iterator[None]:
-    """Dask sets here what the workers are to inherit, and leaves it."""
-    before = dict(os.environ)
-    try:
-        yield
-    finally:
-        for name in os.environ.keys() - before.keys():
+        logger.setLevel(level)
+        for name in os.environ.keys() - environment.keys():
             del os.environ[name]
-        os.environ.update(before)
+        os.environ.update(environment)
 
 
 @contextmanager
@@ -88,8 +76,10 @@ def at_address(address: str) -> Iterator[Client]:
         InputError: no scheduler answers, or there are no workers, or such as would not do the
             same as this process.
     """
+    place = urlsplit(address if "://" in address else f"tcp://{address}")
     try:
-        _knock(address)
+        # Refused at once where nothing listens; Dask tries again and again.
+        socket.create_connection((place.hostname, place.port), CONNECT_SECONDS).close()
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
@@ -99,19 +89,6 @@ def at_address(address: str) -> Iterator[Client]:
     with client:
         _check_workers(client, address)
         yield client
-
-
-def _knock(address: str) -> None:
-    """Raise an error at once if nothing listens there; Dask tries again and again.
-
-    Raises:
-        OSError: nothing listens.
-        ValueError: the address tells no host and port.
-    """
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-    if not host or not port.isdigit():
-        raise ValueError("it has no host:port")
-    socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
 
 
 def _check_workers(client: Client, address: str) -> None:
@@ -169,7 +146,7 @@ def compute(
             raise error
         died = error
     if died is not None:
-        raise WorkersDied(first_line(died)) from died
+        raise WorkersDied(type(died).__name__) from died
 
 
 def _make(call: Callable[[], Any]) -> Any:

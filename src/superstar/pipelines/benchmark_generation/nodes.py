@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from superstar.corruptions.sets import describe_shifts, shift_files, shift_set
 from superstar.datasets import (
     SEVERITIES,
     CorruptionArrays,
@@ -18,7 +19,6 @@ from superstar.datasets.image_folders import output_names
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import BenchmarkGeneration
-from superstar.pipelines.shifting import describe_shifts, shift_files, shift_set
 
 
 def generate_benchmark(
@@ -80,7 +80,7 @@ def _of_files(
     cells: list[tuple[str, int | None]] = [("none", None)]
     cells += [(shift, s) for shift in given.shifts if shift not in taken for s in SEVERITIES]
     made = partial(
-        shift_files, test, names=names, scale=scale, seed=seed, batch_size=given.batch_size
+        shift_files, test.read, names=names, scale=scale, seed=seed, batch_size=given.batch_size
     )
     return FolderBenchmark(
         {cell: partial(made, *cell) for cell in cells},

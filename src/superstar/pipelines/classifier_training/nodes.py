@@ -23,6 +23,7 @@ from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import ClassifierTraining, Distance, Execution, Published, Training
 from superstar.pipelines.pretrained import pretrained_classifier
+from superstar.weights import on_device
 
 STANDARD = "standard"
 SCHEMES: Mapping[str, Callable[..., tuple[Classifier, list[float]]]] = {
@@ -110,7 +111,11 @@ def assess_classifiers(
     run = Execution.model_validate(execution)
     return {
         f"validation_accuracy.{name}": accuracy(
-            classifier, validation.batch(), validation.labels, run.batch_size, run.device
+            on_device(classifier, run.device),
+            validation.batch(),
+            validation.labels,
+            run.batch_size,
+            run.device,
         )
         for name, classifier in {STANDARD: standard, **robust}.items()
     }

@@ -5,10 +5,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from superstar.corruptions.sets import describe_shifts, shift_files
 from superstar.datasets import ImageFiles
 from superstar.datasets.image_folders import JPEG_QUALITY, Cells, output_names
 from superstar.parameters import Corrupt
-from superstar.pipelines.shifting import describe_shifts, shift_files
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +26,7 @@ def corrupt_files(images: ImageFiles, parameters: dict[str, Any], scale: str, se
     logger.info("%d images of %d classes, %d sets of them", len(images), classes, sets)
     made = partial(
         shift_files,
-        cropped,
+        cropped.read,
         names=output_names(images.names, given.format),
         scale=scale,
         seed=seed,

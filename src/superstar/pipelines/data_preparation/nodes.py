@@ -15,12 +15,7 @@ from superstar.images import Images, ImageSet
 from superstar.measures import Projection
 from superstar.parameters import DataPreparation, Distance
 from superstar.photos import PHOTO_NAMES, photo_patches
-from superstar.pipelines.data_preparation.splitting import (
-    hold_out,
-    occurring_in,
-    split_by_class,
-    spread,
-)
+from superstar.splitting import draw_by_class, hold_out, occurring_in, split_by_class
 
 READ_TOGETHER = 1000
 CleanSets = tuple[ImageSet, ImageSet, Images]
@@ -90,7 +85,7 @@ def _split(images: LabelledImages, given: DataPreparation, seed: int) -> CleanSe
             )
     known = occurring_in(images.train, images.test)
     validation, train = hold_out(images.train, given.validation, given.train, seed, known)
-    test = spread(images.test.labels, given.test, seed, "data_preparation.test")
+    test = draw_by_class(images.test.labels, given.test, seed, "data_preparation.test")
     return images.train.take(train), images.train.take(validation), images.test.take(test)
 
 
@@ -109,10 +104,10 @@ def _split_files(images: LabelledFiles, given: DataPreparation, seed: int) -> Cl
             f"data_preparation.design_classes must be null: {design.folder} has test images beside"
         )
     wanted = None if given.train is None else given.validation + given.train
-    drawn = spread(design.labels, wanted, seed, "data_preparation.validation + train")
+    drawn = draw_by_class(design.labels, wanted, seed, "data_preparation.validation + train")
     read = _read(_cut(design.take(drawn), given))
     validation, train = hold_out(read, given.validation, given.train, seed)
-    tested = spread(test.labels, given.test, seed, "data_preparation.test")
+    tested = draw_by_class(test.labels, given.test, seed, "data_preparation.test")
     return read.take(train), read.take(validation), _cut(test.take(tested), given)
 
 

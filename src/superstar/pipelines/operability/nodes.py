@@ -21,6 +21,7 @@ from superstar.images import ImageSet
 from superstar.measures import FEATURES, Distance, Projection, state_features
 from superstar.parameters import Execution, Operability
 from superstar.pipelines.operability import figures
+from superstar.weights import on_device
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ def measure_surrogates(
     images. Accuracies and distances that others released take the place of measured ones.
     """
     run, project = Execution.model_validate(execution), Projection.from_dict(projection)
-    distance = Distance.from_dict(measure)
+    distance, classifier = Distance.from_dict(measure), on_device(classifier, run.device)
     reference = shared_reference(
         points, lambda count: project(clean.batch(slice(count))), shared_images
     )

@@ -13,7 +13,7 @@ from superstar.checkpoint import own_part
 from superstar.control import ShiftEnv, Supervisor
 from superstar.control.actor_critic import evaluate_policy, train_actor_critic
 from superstar.control.networks import Actor
-from superstar.control.thresholds import calibrate_beta, clean_ratios
+from superstar.control.thresholds import choose_beta, clean_ratios
 from superstar.images import ImageSet
 from superstar.measures import Distance, Projection
 from superstar.parameters import Execution, PolicyTraining, SurrogateGeneration
@@ -36,18 +36,19 @@ def calibrate_thresholds(
 ) -> tuple[dict[str, float], pd.DataFrame]:
     """Alpha and beta of Algorithm 1, and the clean images' ratios that beta rests on."""
     given = PolicyTraining.model_validate(parameters)
-    images = (design.batch(), points, Projection.from_dict(projection))
-    how: dict[str, Any] = {
-        "batch_size": SurrogateGeneration.model_validate(surrogates).policy.batch_size,
-        "draws": given.beta_draws,
-        "denoiser": on_device(denoiser, Execution.model_validate(execution).device),
-        "seed": seed,
-        "distance": Distance.from_dict(measure),
-    }
+    ratios = clean_ratios(
+        design.batch(),
+        points,
+        Projection.from_dict(projection),
+        batch_size=SurrogateGeneration.model_validate(surrogates).policy.batch_size,
+        draws=given.beta_draws,
+        denoiser=on_device(denoiser, Execution.model_validate(execution).device),
+        seed=seed,
+        distance=Distance.from_dict(measure),
+    )
     if given.beta == "calibrated":
-        calibration = calibrate_beta(*images, margin=given.beta_margin, **how)
-        return {"alpha": given.alpha, "beta": calibration.beta}, calibration.ratios
-    beta, ratios = float(given.beta), clean_ratios(*images, **how)
+        return {"alpha": given.alpha, "beta": choose_beta(ratios, given.beta_margin)}, ratios
+    beta = float(given.beta)
     lowest = ratios.loc[ratios["ratio"].idxmin()]
     if lowest["ratio"] < beta:
         logger.warning(

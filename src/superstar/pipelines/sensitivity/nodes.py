@@ -15,7 +15,7 @@ from superstar.control.protocol import Cell
 from superstar.control.rivals import Actors
 from superstar.control.rollouts import mean_return
 from superstar.control.sweep import Measuring, measure_set, train_points
-from superstar.control.thresholds import calibrate_beta
+from superstar.control.thresholds import choose_beta, clean_ratios
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parallel import fan_out
@@ -62,7 +62,7 @@ def lay_out_points(
     def beta_at(batch_size: int) -> float:
         if given.beta != "calibrated":
             return supervisor.beta
-        return calibrate_beta(
+        ratios = clean_ratios(
             design.batch(),
             supervisor.validation_points,
             supervisor.projection,
@@ -70,10 +70,10 @@ def lay_out_points(
             draws=given.beta_draws,
             actions=supervisor.actions,
             denoiser=supervisor.denoiser,
-            margin=given.beta_margin,
             seed=seed,
             distance=supervisor.distance,
-        ).beta
+        )
+        return choose_beta(ratios, given.beta_margin)
 
     own = Setting(
         alpha=supervisor.alpha,

@@ -1,7 +1,6 @@
 """Strengths of the surrogates on the images at hand (paper, appendix E, Surrogate Corruptions)."""
 
 import logging
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,22 +9,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
-from superstar.corruptions import STRENGTH_LABELS, SURROGATES, corrupt, preset_strengths
+from superstar.control.severities import LEVELS, STATE_INDEX, choose_levels, relative_change
+from superstar.corruptions import SURROGATES, corrupt, preset_strengths
 from superstar.images import ImageSet
 from superstar.jpeg import through_jpeg
 from superstar.measures import FEATURES, state_features
 from superstar.parameters import SeverityCalibration
-
-# Which entry of the state each family is to change, and which way (paper, appendix E).
-STATE_INDEX = {
-    "uniform_noise": (2, 1),
-    "median_blur": (2, -1),
-    "gamma_increase": (0, 1),
-    "gamma_decrease": (0, -1),
-    "sigmoid_increase": (1, 1),
-    "sigmoid_decrease": (1, -1),
-}
-LEVELS = 5
+from superstar.pipelines.severity_calibration import figures
 
 logger = logging.getLogger(__name__)
 
@@ -37,11 +27,7 @@ def measure_grids(
     jpeg_quality: int | None,
     seed: int,
 ) -> pd.DataFrame:
-    """The state at every strength of every grid, and the relative change of the family's entry.
-
-    The change is |F_i(V_c) - F_i(V)| / |F_i(V)|, negative where the strength moves the entry in the
-    direction that its family is not meant for.
-    """
+    """The state at every strength of every grid, and the relative change of the family's entry."""
     given = SeverityCalibration.model_validate(parameters)
     images = design.take(slice(0, given.images)).batch()
     clean = _state(images)
@@ -50,7 +36,7 @@ def measure_grids(
         strengths = given.grids[name]
         if given.severities == "preset":
             strengths = list(preset_strengths(name, scale))
-        index, direction = STATE_INDEX[name]
+        index, _ = STATE_INDEX[name]
         for strength in strengths:
             made = corrupt(images, name, 5, scale, seed=seed, strength=strength)
             shifted = _state(made if jpeg_quality is None else through_jpeg(made, jpeg_quality))
@@ -61,7 +47,7 @@ def measure_grids(
                     **dict(zip(FEATURES, shifted, strict=True)),
                     "feature": FEATURES[index],
                     "clean": clean[index],
-                    "change": direction * (shifted[index] - clean[index]) / abs(clean[index]),
+                    "change": relative_change(name, clean, shifted),
                 }
             )
     return pd.DataFrame(rows)
@@ -81,7 +67,7 @@ def choose_severities(
         rows = list(range(LEVELS))
         if given.severities == "calibrated":
             grid = grid.sort_values("change", kind="stable")
-            rows = spread_levels(grid["change"].to_numpy(), given.change)
+            rows = choose_levels(grid["change"].to_numpy(), given.change)
         table = grid.iloc[rows].assign(severity=range(1, LEVELS + 1))
         strongest = table["change"].iloc[-1]
         table["severity_5_within_rule"] = given.change[0] <= strongest <= given.change[1]
@@ -118,54 +104,12 @@ def _tell(chosen: pd.DataFrame, given: SeverityCalibration) -> None:
             )
 
 
-def spread_levels(changes: NDArray[np.float64], rule: tuple[float, float]) -> list[int]:
-    """Positions of severities 1 to 5 among changes that rise.
-
-    Severity 5 is the largest change within the rule; where none does, the one that
-    comes nearest to it. Severities 1 to 4 divide the change up to there as evenly as the grid
-    allows.
-    """
-    low, high = rule
-    outside = np.maximum(0, np.maximum(low - changes, changes - high))
-    candidates = np.arange(LEVELS - 1, len(changes))
-    nearest = candidates[outside[candidates] == outside[candidates].min()]
-    top = int(nearest[-1])
-    targets = changes[top] * np.arange(1, LEVELS) / LEVELS
-    lower = min(
-        combinations(range(top), LEVELS - 1),
-        key=lambda rows: float(np.abs(changes[list(rows)] - targets).sum()),
-    )
-    return [*lower, top]
-
-
 def draw_severities(
     changes: pd.DataFrame, chosen: pd.DataFrame, parameters: dict[str, Any]
 ) -> Figure:
     """The change of the state along each grid, and the five strengths taken from it."""
     rule = SeverityCalibration.model_validate(parameters).change
-    figure = Figure(figsize=(11, 6), layout="constrained")
-    for axis, (name, grid) in zip(
-        figure.subplots(2, 3).flat, changes.groupby("surrogate", sort=False), strict=True
-    ):
-        picked = chosen[chosen["surrogate"] == name]
-        axis.axhspan(*rule, color="0.92", zorder=0, label="allowed at severity 5")
-        axis.plot(grid["strength"], grid["change"], "o-", color="0.6", ms=3, lw=1)
-        axis.plot(picked["strength"], picked["change"], "o", color="C3", ms=7, label="severities")
-        for severity, strength, change in zip(
-            picked["severity"], picked["strength"], picked["change"], strict=True
-        ):
-            axis.annotate(
-                str(severity), (strength, change), (0, 7), textcoords="offset points", ha="center"
-            )
-        axis.set(
-            title=str(name).replace("_", " "),
-            xlabel=STRENGTH_LABELS[str(name)],
-            ylabel=f"relative change of {grid['feature'].iloc[0]}",
-        )
-        axis.margins(y=0.15)
-        axis.grid(alpha=0.3)
-    figure.axes[0].legend(loc="lower right")
-    return figure
+    return figures.severities_figure(changes, chosen, rule)
 
 
 def _state(images: Tensor) -> NDArray[np.float64]:

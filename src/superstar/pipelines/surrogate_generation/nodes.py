@@ -4,10 +4,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from superstar.corruptions.sets import shift_set
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import SurrogateGeneration
-from superstar.pipelines.shifting import shift_set
 
 Parts = dict[str, Callable[[], ImageSet]]
 

@@ -1,14 +1,13 @@
 """One set of images under one shift, as it rests on disk."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superstar import __version__
-from superstar.corruptions import corrupt, frost_of
-from superstar.datasets import ImageFiles
+from superstar.corruptions.registry import corrupt, frost_of
 from superstar.images import ImageSet, from_uint8, to_uint8
 from superstar.jpeg import through_jpeg
 
@@ -48,7 +47,7 @@ def describe_shifts(
 
 
 def shift_files(
-    clean: ImageFiles,
+    read: Callable[[int], Iterable[NDArray[np.uint8]]],
     name: str,
     severity: int | None,
     names: Sequence[str],
@@ -58,10 +57,11 @@ def shift_files(
 ) -> Iterator[tuple[Sequence[str], NDArray[np.uint8]]]:
     """Images of a set under a shift (severity None: as it is) with their new names, by batches.
 
-    The size of the batches has no bearing on the images. Other arguments are those of `corrupt`.
+    The set is read by `read`, in batches of a size that has no bearing on the images. Other
+    arguments are those of `corrupt`.
     """
     start = 0
-    for images in clean.read(batch_size):
+    for images in read(batch_size):
         end = start + len(images)
         if severity is not None:
             shifted = corrupt(from_uint8(images), name, severity, scale, seed, first_index=start)
