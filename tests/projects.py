@@ -9,6 +9,9 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from launcher import Launcher
 
@@ -76,3 +79,9 @@ def make_project(root: Path) -> Project:
     shutil.copy(ROOT / "pyproject.toml", root)
     (root / "src").mkdir()
     return Project(root)
+
+
+def reporting_parameters(**changes: Any) -> dict[str, Any]:
+    """Those of the real configuration with some changed."""
+    path = ROOT / "conf" / "base" / "parameters_reporting.yml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))["reporting"] | changes
