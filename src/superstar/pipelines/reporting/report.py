@@ -54,7 +54,6 @@ class Run(Tables):
     denoiser_metrics: dict[str, float]
     operability_metrics: dict[str, float | None]
     policy_metrics: dict[str, float]
-    evaluation_metrics: dict[str, float]
 
     @property
     def metrics(self) -> dict[str, float | None]:
@@ -132,11 +131,7 @@ def mean_errors(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def two_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """% inoperable as the paper prints it: surrogates at the left, benchmark shifts at the right.
-
-    Args:
-        table: of `tables.operability_table`.
-    """
+    """% inoperable as the paper prints it: surrogates left, benchmark shifts right."""
     left, right = (
         table[table["group"] == group].drop(columns="group").reset_index(drop=True)
         for group in ("surrogate", "benchmark")
@@ -147,12 +142,7 @@ def two_columns(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare(comparison: pd.DataFrame, highlighted: list[str]) -> dict[str, Any]:
-    """What the page shows beside the reference.
-
-    Args:
-        comparison: of `comparison.compare_accuracies`, not empty.
-        highlighted: shifts over which means stand alone.
-    """
+    """What the page shows of a comparison with the reference, with means over some shifts."""
     own = comparison[comparison["policy"] == OWN]
     others = comparison[comparison["policy"] != OWN]
     averages = mean_accuracies(comparison)

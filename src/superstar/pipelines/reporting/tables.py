@@ -27,7 +27,10 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a run, by their names in the catalog; the functions that make them say more."""
+    """The tables of a run, three of them typeset, and its metrics, by their names in the catalog.
+
+    The functions that make them say more.
+    """
 
     main_table: pd.DataFrame
     overall_table: pd.DataFrame
@@ -42,6 +45,10 @@ class Tables:
     distance_table: pd.DataFrame
     reference_comparison: pd.DataFrame
     inoperable_comparison: pd.DataFrame
+    main_table_markdown: str
+    main_table_latex: str
+    transfer_table_latex: str
+    evaluation_metrics: dict[str, float]
 
 
 def main_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
