@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from superstar.control.intervals import Bootstrap
 from superstar.corruptions import COMPOSITES, SHIFT_SETS, SHIFTS, STANDARD_SHIFTS
 from superstar.pipelines.reporting import means
-from superstar.pipelines.reporting.intervals import Bootstrap
 
 IMAGES = 20
 BOOTSTRAP = Bootstrap(200, 0.95, seed=0)

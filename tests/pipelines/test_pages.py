@@ -49,7 +49,7 @@ def test_a_table_says_what_it_holds_and_nothing_where_nothing_is():
         }
     )
     head, sides, *rows = pages.table(table, share=0).splitlines()
-    assert [cell.strip() for cell in head.split("|")[1:-1]][0] == "the shift"
+    assert head.startswith("| the shift ")
     assert [cell.endswith(":") for cell in sides.split("|")[1:-1]] == [0, 1, 1, 1, 0]
     cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
     assert cells == [["fog", "1", "1.23", "12", "True"], ["snow", "", "", "4", ""]]

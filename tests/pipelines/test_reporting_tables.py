@@ -2,8 +2,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from superstar.pipelines.reporting import figures, intervals, report, tables
-from superstar.pipelines.reporting.intervals import Bootstrap
+from superstar.control.intervals import Bootstrap, trial_errors
+from superstar.pipelines.reporting import figures, report, tables
 
 BOOTSTRAP = Bootstrap(resamples=500, confidence=0.95, seed=0)
 
@@ -72,30 +72,13 @@ def test_main_table_averages_over_severities_and_trials(main):
     assert none[["delta", "delta_low", "delta_high"]].to_numpy().tolist() == [[0, 0, 0]] * 2
 
 
-def test_the_interval_of_a_mean_has_the_normal_width():
-    values = np.random.default_rng(0).normal(3, 1, 2000)
-    low, high = Bootstrap(4000, 0.95, seed=0).interval(values)
-    assert low < values.mean() < high
-    assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(2000), rel=0.08)
-
-
-def test_a_bootstrap_in_blocks_is_the_bootstrap(monkeypatch):
-    values = np.random.default_rng(0).integers(-3, 4, 500) / 3
-    whole = BOOTSTRAP.interval(values, spread=0.1)
-    monkeypatch.setattr(intervals, "COUNTS_AT_ONCE", 70)
-    assert BOOTSTRAP.interval(values, spread=0.1) == whole
-    # Rounding in single precision makes no values of its own.
-    single = values.astype(np.float32)
-    assert BOOTSTRAP.interval(single, spread=0.1) == pytest.approx(whole, abs=1e-5)
-
-
 def test_the_interval_covers_the_draw_of_trials_too(results, gains):
     # Of the fog's two severities one has trials that differ, by 10 points.
     error = 0.1 / np.sqrt(2) / np.sqrt(2) / 2
-    errors = intervals.trial_errors(results)
+    errors = trial_errors(results)
     assert errors["paper", "fog", "standard"] == pytest.approx(error)
     assert errors["paper", "none", "standard"] == 0
-    assert (intervals.trial_errors(results[results["trial"] == 0]) == 0).all()
+    assert (trial_errors(results[results["trial"] == 0]) == 0).all()
     still = gains.assign(gain=[np.full(10, 0.075)] * len(gains))
     bootstrap = Bootstrap(4000, 0.95, seed=0)
     main = tables.main_table(results, still, bootstrap)
@@ -231,7 +214,7 @@ def test_operability_is_told_of_surrogates_then_of_shifts():
     first = pd.DataFrame(
         {"shift": ["none", "fog", "fog"], "outcome": ["beta", "inoperable", "kept"]}
     )
-    table = tables.operability_table(surrogates, shifts, first)
+    table = tables.operability_table(surrogates, shifts, first, pd.DataFrame())
     assert table["group"].tolist() == ["surrogate", "benchmark", "benchmark"]
     assert table["percent_inoperable"].tolist() == [80.0, 10.0, 30.0]
     assert table["percent_abstained"].tolist()[1:] == [0.0, 50.0]
@@ -239,6 +222,12 @@ def test_operability_is_told_of_surrogates_then_of_shifts():
     assert both.iloc[0].tolist() == ["median_blur", 80.0, "none", 10.0, 0.0]
     assert both.iloc[1, :2].isna().all()
     assert both.iloc[1, 2:].tolist() == ["fog", 30.0, 50.0]
+    reference = pd.DataFrame(
+        {"group": ["benchmark"], "shift": ["fog"], "percent_inoperable": [7.0], "file": ["x.csv"]}
+    )
+    beside = tables.operability_table(surrogates, shifts, first, reference)
+    assert beside.iloc[:, :4].equals(table)
+    assert beside["reference_percent_inoperable"].fillna(-1).tolist() == [-1, -1, 7]
 
 
 # Shift, severity, action, outcome, distance after the action (10 before), gain of `standard`.

@@ -9,12 +9,11 @@ OWN = "own"
 
 KEYS = ["policy", "classifier"]
 NUMBERS = ["shifted", "recovered", "delta"]
-REFERENCE = {name: f"reference_{name}" for name in [*NUMBERS, "share", "percent_inoperable"]}
+REFERENCE = {name: f"reference_{name}" for name in [*NUMBERS, "share"]}
 """Columns of the reference, by ours."""
 
 COLUMNS = ["policy", "shift", "classifier", *NUMBERS, "delta_low", "delta_high", "share"]
-COLUMNS += [REFERENCE[name] for name in [*NUMBERS, "share"]]
-INOPERABLE_COLUMNS = ["group", "shift", "percent_inoperable", REFERENCE["percent_inoperable"]]
+COLUMNS += REFERENCE.values()
 
 
 def compare_accuracies(
@@ -46,14 +45,6 @@ def compare_accuracies(
         ],
         ignore_index=True,
     )
-
-
-def compare_inoperable(operability: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
-    """% inoperable: `group`, `shift`, ours and the reference's, of what both have."""
-    if reference.empty:
-        return pd.DataFrame(columns=INOPERABLE_COLUMNS)
-    theirs = reference.rename(columns=REFERENCE)
-    return operability.merge(theirs, on=["group", "shift"])[INOPERABLE_COLUMNS]
 
 
 def mean_shares(comparison: pd.DataFrame, shifts: list[str]) -> pd.DataFrame:

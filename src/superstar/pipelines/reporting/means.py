@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+from superstar.control.intervals import Bootstrap, weighted_sum
 from superstar.corruptions import SHIFT_SETS, STANDARD_SHIFTS
 from superstar.datasets import SEVERITIES
 from superstar.pipelines.reporting.comparison import OWN
-from superstar.pipelines.reporting.intervals import Bootstrap, weighted_sum
 
 NAMES = ["policy", "controller", "classifier"]
 COLUMNS = ["policy", "controller", "group", "shifts", "classifier"]

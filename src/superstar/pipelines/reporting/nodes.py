@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from superstar.actions import ACTIONS
 from superstar.control.clustering import cluster_states
+from superstar.control.intervals import Bootstrap
 from superstar.datasets import ShiftedSets
 from superstar.parameters import (
     BenchmarkGeneration,
@@ -25,7 +26,6 @@ from superstar.pipelines.reporting import (
     tables,
     typesetting,
 )
-from superstar.pipelines.reporting.intervals import Bootstrap
 
 logger = logging.getLogger(__name__)
 
@@ -64,7 +64,6 @@ def make_tables(
     if given.mce is not None:
         mce_table = means.mce_table(policies, policy_gains, bootstrap)
     actions = tables.action_table(results)
-    operability = tables.operability_table(surrogates_inoperable, shifts_inoperable, first_actions)
     made = tables.Tables(
         main_table=main,
         overall_table=tables.overall_table(main, results, gains, bootstrap),
@@ -75,10 +74,11 @@ def make_tables(
         action_table=actions,
         inaction_table=tables.inaction_table(first_actions),
         worst_cells=tables.worst_cells(results, given.worst_cells),
-        operability_table=operability,
+        operability_table=tables.operability_table(
+            surrogates_inoperable, shifts_inoperable, first_actions, reference_inoperable
+        ),
         distance_table=tables.distance_table(results, "standard", r_squared),
         reference_comparison=comparison.compare_accuracies(main, transfer, reference_table),
-        inoperable_comparison=comparison.compare_inoperable(operability, reference_inoperable),
         main_table_markdown=markdown,
         main_table_latex=typesetting.to_latex(main),
         transfer_table_latex=typesetting.transfer_to_latex(transfer),

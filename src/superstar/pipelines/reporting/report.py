@@ -133,10 +133,11 @@ def mean_errors(table: pd.DataFrame) -> pd.DataFrame:
 def two_columns(table: pd.DataFrame) -> pd.DataFrame:
     """% inoperable as the paper prints it: surrogates left, benchmark shifts right."""
     left, right = (
-        table[table["group"] == group].drop(columns="group").reset_index(drop=True)
+        table.loc[table["group"] == group, ["shift", "percent_inoperable", "percent_abstained"]]
         for group in ("surrogate", "benchmark")
     )
-    both = pd.concat([left.drop(columns="percent_abstained"), right], axis=1)
+    left = left.drop(columns="percent_abstained").reset_index(drop=True)
+    both = pd.concat([left, right.reset_index(drop=True)], axis=1)
     both.columns = ["surrogate", "% inoperable", "benchmark shift", "% inoperable", "% abstained"]
     return both
 
