@@ -104,7 +104,7 @@ def _transitions(images: Tensor, supervisor: Supervisor) -> Transitions:
         distance=supervisor.distance,
         actions=supervisor.actions,
         denoiser=supervisor.denoiser,
-        memory_limit=supervisor.horizon * images.nbytes,
+        memory_limit=2 * images.nbytes,
     )
 
 
