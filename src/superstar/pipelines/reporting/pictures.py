@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from torch import Tensor
 
 from superstar.actions.dncnn import DnCNN
 from superstar.datasets import SEVERITIES, ShiftedSets
@@ -18,6 +19,7 @@ from superstar.images import Images, ImageSet, to_uint8
 from superstar.parameters import BenchmarkGeneration
 from superstar.pipelines.pages import readable
 from superstar.pipelines.scoring import apply_sequences
+from superstar.pipelines.shifting import shift_set
 
 LONGEST_COLUMN = 12
 """Rows of a contact sheet up to which they stand in one block."""
@@ -28,17 +30,36 @@ IMAGES_LOOKED_AT = 100
 
 def draw_surrogates(
     clean: ImageSet,
-    surrogates: dict[str, Callable[[], ImageSet]],
     strengths: dict[str, list[float]],
+    scale: str,
+    jpeg_quality: int | None,
+    seed: int,
 ) -> Figure:
-    """One design image under every surrogate and severity."""
-    return contact_sheet(clean, list(strengths), lambda name, s: surrogates[f"{name}/{s}"]())
+    """One design image under every surrogate and severity, made anew as in the surrogate sets."""
+
+    def shifted(name: str, severity: int, place: int) -> Tensor:
+        return shift_set(
+            clean.take(slice(place, place + 1)),
+            name,
+            severity,
+            scale,
+            seed,
+            strength=strengths[name][severity - 1],
+            first_index=place,
+            jpeg_quality=jpeg_quality,
+        ).batch()
+
+    return contact_sheet(clean, list(strengths), shifted)
 
 
 def draw_shifts(sets: ShiftedSets, benchmark: dict[str, Any]) -> Figure:
     """One test image under every shift and severity."""
+
+    def shifted(name: str, severity: int, place: int) -> Tensor:
+        return sets.load(name, severity).batch(slice(place, place + 1))
+
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
-    return contact_sheet(sets.load("none", None), shifts, sets.load)
+    return contact_sheet(sets.load("none", None), shifts, shifted)
 
 
 def draw_examples(
@@ -53,17 +74,18 @@ def draw_examples(
 
 
 def contact_sheet(
-    clean: Images, names: Sequence[str], load: Callable[[str, int], Images]
+    clean: Images, names: Sequence[str], shifted: Callable[[str, int, int], Tensor]
 ) -> Figure:
     """One image under every shift at every severity; the first column of a block is clean.
 
     Args:
         clean: the unshifted set, of whose first images the one with most colours is shown.
         names: of the shifts.
-        load: gives the set of a shift at a severity, in the order of the clean one.
+        shifted: the image at a place of the set under a shift at a severity, a batch of one.
     """
     coarse = to_uint8(clean.batch(slice(IMAGES_LOOKED_AT))) // np.uint8(32)
     place = int(np.argmax([len(np.unique(image.reshape(-1, 3), axis=0)) for image in coarse]))
+    unshifted = clean.batch(slice(place, place + 1))
     blocks = 1 if len(names) <= LONGEST_COLUMN else 2
     height, width = -(-len(names) // blocks), 1 + len(SEVERITIES)
     figure = Figure(
@@ -74,9 +96,9 @@ def contact_sheet(
         grid = part.subplots(height, width, squeeze=False)
         shown = names[first : first + height]
         for row, name in zip(grid[: len(shown)], shown, strict=True):
-            sets = [clean, *(load(name, severity) for severity in SEVERITIES)]
-            for axis, images in zip(row, sets, strict=True):
-                _show(axis, to_uint8(images.batch(slice(place, place + 1)))[0])
+            images = [unshifted, *(shifted(name, severity, place) for severity in SEVERITIES)]
+            for axis, image in zip(row, images, strict=True):
+                _show(axis, to_uint8(image)[0])
             label = name.replace("_", "\n").replace("+", "\n+ ")
             row[0].set_ylabel(label, rotation=0, ha="right", va="center", size=9)
         for axis in grid[len(shown) :].flat:

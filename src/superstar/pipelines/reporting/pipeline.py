@@ -88,7 +88,13 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 pictures.draw_surrogates,
-                ["validation_design", "surrogates", "surrogate_strengths"],
+                [
+                    "validation_design",
+                    "surrogate_strengths",
+                    "params:scale",
+                    "params:jpeg_quality",
+                    "params:seed",
+                ],
                 "surrogates_figure",
                 name="draw_surrogates",
             ),
