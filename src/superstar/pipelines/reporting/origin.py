@@ -1,6 +1,7 @@
 """What a run's results come from: its classifiers, its configuration, and how long it took."""
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -27,7 +28,7 @@ def classifiers_table(
             continue
         if name in given.published:
             entry = given.published[name]
-            source = entry if isinstance(entry, str) else f"{entry.layout}: {entry.path}"
+            source = entry if isinstance(entry, str) else f"{entry.layout}: {Path(entry.path).name}"
             made = f"published, {source}"
         else:
             start = "random weights" if name == "standard" else "the weights of standard"

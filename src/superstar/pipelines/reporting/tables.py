@@ -287,6 +287,6 @@ def metrics(table: pd.DataFrame, actions: pd.DataFrame) -> dict[str, float]:
     for row in table[table["shift"] == "none"].itertuples():
         numbers[f"clean_accuracy.{row.classifier}"] = row.shifted
     for name, part in table[table["shift"] != "none"].groupby("classifier"):
-        numbers[f"mean_delta.{name}"] = float(part["delta"].mean())
+        numbers[f"mean_delta.{name}"] = round(float(part["delta"].mean()), 3)
         numbers[f"worst_delta.{name}"] = float(part["delta"].min())
     return numbers | {f"acted_percent.{row.shift}": row.acted for row in actions.itertuples()}
