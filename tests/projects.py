@@ -9,11 +9,13 @@ import tempfile
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
-from kedro.config import OmegaConfigLoader
+import yaml
 from kedro.io import DataCatalog
 
 from launcher import Launcher
+from superstar.configuration import ProjectConfigLoader
 from superstar.settings import CONFIG_LOADER_ARGS
 
 ROOT = Path(__file__).parents[1]
@@ -85,5 +87,11 @@ def make_project(root: Path) -> Project:
 @cache
 def load_catalog(environment: str) -> DataCatalog:
     """The project's own catalog; nothing of it is read."""
-    loader = OmegaConfigLoader(str(ROOT / "conf"), env=environment, **CONFIG_LOADER_ARGS)
+    loader = ProjectConfigLoader(str(ROOT / "conf"), env=environment, **CONFIG_LOADER_ARGS)
     return DataCatalog.from_config(loader["catalog"])
+
+
+def reporting_parameters(**changes: Any) -> dict[str, Any]:
+    """Those of the real configuration with some changed."""
+    path = ROOT / "conf" / "base" / "parameters_reporting.yml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))["reporting"] | changes

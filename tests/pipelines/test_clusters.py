@@ -2,9 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from projects import reporting_parameters
 from superstar.images import ImageSet
 from superstar.measures import FEATURES, state_features
-from superstar.pipelines.reporting import clusters, drawing, nodes
+from superstar.pipelines.reporting import clusters, nodes
 
 COUNT = 12
 SHIFTS = ["fog", "noise"]
@@ -85,31 +86,31 @@ def test_shares_of_a_shift_sum_to_all_of_it():
     assert table.loc["fog", ["cluster_1", "cluster_2"]].tolist() == [0.0, 100.0]
 
 
-def test_the_node_leaves_tables_that_can_be_drawn(surrogates):
-    given = {
-        "bootstrap_resamples": 10,
-        "confidence": 0.9,
-        "curve_window": 1,
-        "highlighted": [],
-        "example_shift": "fog",
-        "example_beta_shift": "fog",
-        "example_beta": 1.12,
-        "example_beta_severity": 1,
-        "cluster_samples": 10,
-        "most_clusters": 4,
-        "worst_cells": 3,
-        "mce": None,
-    }
+def test_states_are_clustered_and_drawn(surrogates):
+    given = reporting_parameters(cluster_samples=10, most_clusters=4)
     evaluation = {"severities": [1, 5], "trials": 1, "batch_size": 5, "precision": "float32"}
     benchmark = {"shifts": ["fog", "gaussian_noise"], "batch_size": 1}
-    samples, inertias, table = nodes.sample_clusters(
+    samples, table, figure = nodes.cluster_samples(
         surrogates, Sets(), given, benchmark, evaluation, 0
     )
-    assert inertias["chosen"].sum() == 1
-    chosen = int(inertias.loc[inertias["chosen"], "clusters"].iloc[0])
+    chosen = samples["cluster"].nunique()
     assert set(samples["cluster"]) == set(range(1, chosen + 1))
     np.testing.assert_allclose(table.filter(like="cluster_").sum(axis=1), 100)
-    elbow, brightness, std, bars = drawing.draw_clusters(samples, inertias, table).axes
+    elbow, brightness, std, bars = figure.axes
     assert "K" in elbow.get_xlabel()
     assert len(brightness.collections) == len(std.collections) == chosen
     assert len(bars.patches) == chosen * len(table)
+
+
+def test_no_two_clusters_share_a_colour():
+    count = 12
+    samples = pd.DataFrame(
+        {"entropy": range(count), "brightness": 1.0, "std": 0.1, "cluster": range(1, count + 1)}
+    )
+    table = pd.DataFrame({"group": ["benchmark"], "shift": ["fog"]})
+    shares = {f"cluster_{cluster}": [100 / count] for cluster in samples["cluster"]}
+    inertias = np.arange(count, 0, -1.0)
+    figure = clusters.cluster_figure(samples, inertias, table.assign(**shares))
+    _, scatter, _, bars = figure.axes
+    for drawn in (scatter.collections, bars.patches):
+        assert len({tuple(np.ravel(part.get_facecolor())[:3]) for part in drawn}) == count

@@ -2,11 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from superstar.control.intervals import Bootstrap
 from superstar.corruptions import COMPOSITES, SHIFT_SETS, SHIFTS, STANDARD_SHIFTS
-from superstar.pipelines.reporting import mce, means, nodes
+from superstar.pipelines.reporting import means
 
 IMAGES = 20
-SETTINGS = (200, 0.95, 0)
+BOOTSTRAP = Bootstrap(200, 0.95, seed=0)
 
 
 def results_of(accuracies, classifier="standard", severities=(1, 2, 3, 4, 5)):
@@ -49,7 +50,7 @@ def test_sets_of_shifts_are_averaged_apart():
     accuracies |= dict.fromkeys(SHIFTS, (0.5, 0.5))
     accuracies |= {"saturate": (0.5, 1.0), "fog": (0.5, 0.25), "shot_noise": (0.5, 0.6)}
     accuracies |= dict.fromkeys(COMPOSITES, (0.2, 0.3))
-    table = means.mean_table(*own(results_of(accuracies)), *SETTINGS).set_index("group")
+    table = means.mean_table(*own(results_of(accuracies)), BOOTSTRAP).set_index("group")
     assert table["shifts"].to_dict() == {name: len(SHIFT_SETS[name]) for name in table.index}
     assert table.loc["imagenet_cp", ["shifted", "recovered"]].tolist() == pytest.approx([20, 30])
     assert table.loc["imagenet_c", "delta"] == pytest.approx((50 - 25 + 10) / 19)
@@ -61,18 +62,18 @@ def test_sets_of_shifts_are_averaged_apart():
 
 def test_sets_that_were_not_evaluated_in_full_have_no_mean():
     accuracies = dict.fromkeys([*STANDARD_SHIFTS, *COMPOSITES[:-1]], (0.5, 0.5))
-    table = means.mean_table(*own(results_of(accuracies)), *SETTINGS)
+    table = means.mean_table(*own(results_of(accuracies)), BOOTSTRAP)
     assert table["group"].tolist() == ["imagenet_c_standard"]  # of the noises speckle is missing
     few = results_of({"none": (0.9, 0.9), "fog": (0.5, 0.6)})
-    assert means.mean_table(*own(few), *SETTINGS).columns.tolist() == means.COLUMNS
-    assert means.mean_table(*own(few), *SETTINGS).empty
+    assert means.mean_table(*own(few), BOOTSTRAP).columns.tolist() == means.COLUMNS
+    assert means.mean_table(*own(few), BOOTSTRAP).empty
 
 
 def test_images_are_drawn_with_all_their_outcomes():
     # What one shift brings to an image another takes: the mean has no spread at all.
     accuracies = dict.fromkeys(STANDARD_SHIFTS, (0.5, 0.5))
     accuracies |= {"fog": (0.5, 0.75), "snow": (0.5, 0.25)}
-    row = means.mean_table(*own(results_of(accuracies)), *SETTINGS).iloc[0]
+    row = means.mean_table(*own(results_of(accuracies)), BOOTSTRAP).iloc[0]
     assert row[["delta", "delta_low", "delta_high"]].tolist() == pytest.approx([0, 0, 0])
 
 
@@ -80,15 +81,15 @@ def test_trials_that_differ_widen_the_interval():
     results = results_of(dict.fromkeys(STANDARD_SHIFTS, (0.5, 0.5)))
     odd = (results["shift"] == "fog") & (results["trial"] == 1)
     results.loc[odd, "accuracy_recovered"] = 0.8
-    row = means.mean_table(*own(results), 4000, 0.95, 0).iloc[0]
+    row = means.mean_table(*own(results), Bootstrap(4000, 0.95, seed=0)).iloc[0]
     # Five severities whose two trials lie 30 points apart, one shift of fifteen.
     error = 30 / 2 / np.sqrt(5) / 15
     assert row["delta_high"] - row["delta_low"] == pytest.approx(2 * 1.96 * error, rel=0.06)
 
 
 def test_the_mce_of_alexnet_itself_is_a_hundred():
-    accuracies = {s: (1 - e, 1 - e / 2) for s, e in mce.ALEXNET_ERRORS.items()}
-    row = mce.mce_table(*own(results_of(accuracies)), *SETTINGS).iloc[0]
+    accuracies = {s: (1 - e, 1 - e / 2) for s, e in means.ALEXNET_ERRORS.items()}
+    row = means.mce_table(*own(results_of(accuracies)), BOOTSTRAP).iloc[0]
     assert row["mce_shifted"] == pytest.approx(100)
     assert row["mce_recovered"] == pytest.approx(50)
     assert row["change"] == pytest.approx(-50)
@@ -105,9 +106,9 @@ RESNET50 = (
 
 def test_the_mce_of_a_resnet_is_near_the_published_one():
     accuracies = {s: (a / 100, a / 100) for s, a in zip(STANDARD_SHIFTS, RESNET50, strict=True)}
-    row = mce.mce_table(*own(results_of(accuracies)), *SETTINGS).iloc[0]
+    row = means.mce_table(*own(results_of(accuracies)), BOOTSTRAP).iloc[0]
     assert row["mce_shifted"] == pytest.approx(76.7, abs=2)
-    assert set(mce.ALEXNET_ERRORS) == set(SHIFTS)
+    assert set(means.ALEXNET_ERRORS) == set(SHIFTS)
 
 
 @pytest.mark.parametrize(
@@ -115,35 +116,24 @@ def test_the_mce_of_a_resnet_is_near_the_published_one():
 )
 def test_mce_needs_every_shift_and_severity(shifts, severities):
     results = results_of(dict.fromkeys(shifts, (0.5, 0.5)), severities=severities)
-    table = mce.mce_table(*own(results), *SETTINGS)
+    table = means.mce_table(*own(results), BOOTSTRAP)
     assert table.empty
-    assert table.columns.tolist() == mce.COLUMNS
+    assert table.columns.tolist() == means.MCE_COLUMNS
 
 
 def test_every_policy_has_means_and_the_runs_own_become_metrics():
     results = results_of(dict.fromkeys(STANDARD_SHIFTS, (0.5, 0.6)))
-    gains = gains_of(results)
     better = results.assign(policy="photos", accuracy_recovered=0.7)
-    settings = {
-        "bootstrap_resamples": 50,
-        "confidence": 0.95,
-        "curve_window": 1,
-        "worst_cells": 1,
-        "highlighted": [],
-        "example_shift": "fog",
-        "example_beta_shift": "fog",
-        "example_beta_severity": 1,
-        "example_beta": 1.0,
-        "cluster_samples": 1,
-        "most_clusters": 2,
-    }
-    arguments = (results, gains, better, gains_of(better).assign(policy="photos"))
-    table, errors, metrics = nodes.average_over_shifts(*arguments, settings | {"mce": "alexnet"}, 0)
+    both = (
+        means.all_policies(results, better),
+        means.all_policies(gains_of(results), gains_of(better).assign(policy="photos")),
+    )
+    table, errors = means.mean_table(*both, BOOTSTRAP), means.mce_table(*both, BOOTSTRAP)
     assert table["policy"].tolist() == errors["policy"].tolist() == ["own", "photos"]
     assert table["delta"].tolist() == pytest.approx([10, 20])
+    metrics = means.mean_metrics(table, errors)
     assert metrics["mean_delta.imagenet_c_standard.standard"] == pytest.approx(10)
     assert metrics["mean_shifted.imagenet_c_standard.standard"] == pytest.approx(50)
     assert metrics["mce_recovered.standard"] < metrics["mce_shifted.standard"]
-    _, errors, metrics = nodes.average_over_shifts(*arguments, settings | {"mce": None}, 0)
-    assert errors.empty
-    assert not any(name.startswith("mce") for name in metrics)
+    without = means.mean_metrics(table, errors[:0])
+    assert not any(name.startswith("mce") for name in without)

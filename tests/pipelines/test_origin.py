@@ -24,7 +24,9 @@ def test_it_tells_which_classifiers_were_trained_and_from_what(tmp_path):
         }
     )
     accuracies = {"standard": 61.0, "augmix": 60.0, "theirs": 70.0, "named": 71.0}
-    table = origin.classifiers_table(given, 4000, accuracies).set_index("classifier")
+    metrics = {f"clean_accuracy.{name}": value for name, value in accuracies.items()}
+    metrics["mean_delta.standard"] = 3.0
+    table = origin.classifiers_table(given, 4000, metrics).set_index("classifier")
     assert table["clean_accuracy"].to_dict() == accuracies
     assert table["made"].to_dict() == {
         "standard": "trained here on 4,000 images from random weights, epochs: 3",
@@ -32,7 +34,7 @@ def test_it_tells_which_classifiers_were_trained_and_from_what(tmp_path):
         "theirs": "published, augmix: theirs.pt",
         "named": "published, torch.nn:Identity",
     }
-    everything = origin.classifiers_table(given, None, accuracies)
+    everything = origin.classifiers_table(given, None, metrics)
     assert "on all training images" in everything.loc[0, "made"]
 
 
@@ -51,7 +53,7 @@ def test_stages_keep_their_order_and_add_up():
 
 def test_the_configuration_reads_back_in_its_order():
     parameters = {"seed": 3, "evaluation": {"severities": [1, 5], "precision": "bfloat16"}}
-    text = origin.configuration(parameters)
+    text = origin.as_yaml(parameters)
     assert yaml.safe_load(text) == parameters
     assert text.index("seed") < text.index("evaluation")
 
@@ -63,22 +65,15 @@ def test_it_tells_how_much_was_evaluated():
         for trial in (0, 1, 2)
     ]
     results = pd.DataFrame(rows).astype({"severity": "Int64"})
-    text = origin.extent(results, batch_size=1000, validation=2500)
-    assert "Test set: 800 to 1,200 images" in text
-    assert "1 shifts at severities 1, 5 and the clean set: 3 cells, 3 trials each" in text
-    assert "a batch of 800 to 1,000 images" in text
-    assert "the 2,500 of V" in text
-    alike = origin.extent(results[results["images"] == 1200], batch_size=250, validation=1000)
-    assert "Test set: 1,200 images" in alike
-    assert "a batch of 250 images" in alike
-
-
-def test_it_tells_what_came_from_elsewhere():
-    tables = pd.DataFrame({"file": ["imagenet_c.csv", "imagenet_c.csv", "imagenet_cp.csv"]})
-    labels = pd.DataFrame({"file": ["labels_cs.pkl"] * 3})
-    assert origin.sources(["photos", "released"], labels, tables, pd.DataFrame()) == [
-        "Policies from elsewhere: `photos`, `released`.",
-        "Accuracies and distances behind the operability labels, as released: `labels_cs.pkl`.",
-        "Reference: `imagenet_c.csv`, `imagenet_cp.csv`.",
-    ]
-    assert origin.sources([], pd.DataFrame(), pd.DataFrame(), pd.DataFrame()) == []
+    found = origin.extent(results, batch_size=1000, validation=2500)
+    assert found == {
+        "images": "800 to 1,200",
+        "shifts": "1",
+        "severities": "1, 5",
+        "cells": "3",
+        "trials": "3",
+        "batch": "800 to 1,000",
+        "validation": "2,500",
+    }
+    equal = origin.extent(results[results["images"] == 1200], batch_size=250, validation=1000)
+    assert (equal["images"], equal["batch"]) == ("1,200", "250")

@@ -2,7 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from superstar.pipelines.reporting import tables
+from superstar.control.intervals import Bootstrap, trial_errors
+from superstar.pipelines.reporting import figures, report, tables
+
+BOOTSTRAP = Bootstrap(resamples=500, confidence=0.95, seed=0)
 
 SHIFTS = [("none", None), ("fog", 1), ("fog", 5)]
 
@@ -50,7 +53,7 @@ def gains():
 
 @pytest.fixture
 def main(results, gains):
-    return tables.main_table(results, gains, resamples=500, confidence=0.95, seed=0)
+    return tables.main_table(results, gains, BOOTSTRAP)
 
 
 def test_main_table_averages_over_severities_and_trials(main):
@@ -69,36 +72,20 @@ def test_main_table_averages_over_severities_and_trials(main):
     assert none[["delta", "delta_low", "delta_high"]].to_numpy().tolist() == [[0, 0, 0]] * 2
 
 
-def test_the_interval_of_a_mean_has_the_normal_width():
-    values = np.random.default_rng(0).normal(3, 1, 2000)
-    low, high = tables.bootstrap_interval(values, 4000, 0.95, seed=0)
-    assert low < values.mean() < high
-    assert high - low == pytest.approx(2 * 1.96 * values.std() / np.sqrt(2000), rel=0.08)
-
-
-def test_a_bootstrap_in_blocks_is_the_bootstrap(monkeypatch):
-    values = np.random.default_rng(0).integers(-3, 4, 500) / 3
-    whole = tables.bootstrap_interval(values, 300, 0.95, seed=0, spread=0.1)
-    monkeypatch.setattr(tables, "COUNTS_AT_ONCE", 70)
-    assert tables.bootstrap_interval(values, 300, 0.95, seed=0, spread=0.1) == whole
-    # Rounding in single precision makes no values of its own.
-    single = values.astype(np.float32)
-    assert tables.bootstrap_interval(single, 300, 0.95, 0, 0.1) == pytest.approx(whole, abs=1e-5)
-
-
 def test_the_interval_covers_the_draw_of_trials_too(results, gains):
     # Of the fog's two severities one has trials that differ, by 10 points.
     error = 0.1 / np.sqrt(2) / np.sqrt(2) / 2
-    errors = tables.trial_errors(results)
+    errors = trial_errors(results)
     assert errors["paper", "fog", "standard"] == pytest.approx(error)
     assert errors["paper", "none", "standard"] == 0
-    assert (tables.trial_errors(results[results["trial"] == 0]) == 0).all()
+    assert (trial_errors(results[results["trial"] == 0]) == 0).all()
     still = gains.assign(gain=[np.full(10, 0.075)] * len(gains))
-    main = tables.main_table(results, still, resamples=4000, confidence=0.95, seed=0)
+    bootstrap = Bootstrap(4000, 0.95, seed=0)
+    main = tables.main_table(results, still, bootstrap)
     fog = main[(main["shift"] == "fog") & (main["classifier"] == "standard")].iloc[0]
     width = fog["delta_high"] - fog["delta_low"]
     assert width == pytest.approx(100 * 2 * 1.96 * error, rel=0.05)
-    overall = tables.overall_table(main, results, still, 4000, 0.95, 0)
+    overall = tables.overall_table(main, results, still, bootstrap)
     assert overall.loc[0, "delta_high"] == pytest.approx(fog["delta_high"])
 
 
@@ -159,8 +146,8 @@ def test_over_all_shifts_images_are_drawn_once_for_all(results, gains):
     undone = gains[gains["shift"] == "fog"].assign(shift="snow")
     undone["gain"] = -undone["gain"]
     both = pd.concat([gains, undone])
-    main = tables.main_table(results, both, resamples=500, confidence=0.95, seed=0)
-    table = tables.overall_table(main, results, both, resamples=500, confidence=0.95, seed=0)
+    main = tables.main_table(results, both, BOOTSTRAP)
+    table = tables.overall_table(main, results, both, BOOTSTRAP)
     rows = table[table["classifier"] == "standard"].set_index("figure")
     assert list(rows.index) == ["mean", "best", "worst"]
     bounds = ["delta", "delta_low", "delta_high"]
@@ -176,7 +163,7 @@ def test_policies_from_elsewhere_have_a_table_each_with_the_mean(results, gains,
         pd.concat([table.assign(policy=name) for name in ("imagenet", "photos")])
         for table in (results, gains)
     ]
-    table = tables.transfer_table(*both, resamples=500, confidence=0.95, seed=0)
+    table = tables.transfer_table(*both, BOOTSTRAP)
     assert table.columns.tolist()[0] == "policy"
     photos = table[table["policy"] == "photos"].reset_index(drop=True)
     pd.testing.assert_frame_equal(photos.iloc[: len(main), 1:], main, check_dtype=False)
@@ -184,7 +171,7 @@ def test_policies_from_elsewhere_have_a_table_each_with_the_mean(results, gains,
     fog = main[(main["shift"] == "fog") & (main["classifier"] == "standard")].iloc[0]
     columns = ["shifted", "recovered", "delta"]
     assert mean[columns].tolist() == pytest.approx(fog[columns].tolist())
-    none = tables.transfer_table(pd.DataFrame(), pd.DataFrame(), 10, 0.9, 0)
+    none = tables.transfer_table(pd.DataFrame(), pd.DataFrame(), BOOTSTRAP)
     assert none.empty
     assert none.columns.tolist() == table.columns.tolist()
 
@@ -215,27 +202,105 @@ def test_metrics_name_shift_and_classifier(main, results):
     assert metrics["acted_percent.none"] == 0
 
 
-def test_operability_table_puts_surrogates_before_shifts():
+def test_operability_is_told_of_surrogates_then_of_shifts():
     surrogates = pd.DataFrame({"surrogate": ["median_blur"], "percent_inoperable": [80.0]})
     shifts = pd.DataFrame(
-        {"shift": ["fog", "fog"], "severity": [1, 5], "percent_inoperable": [10.0, 30.0]}
-    )
-    table = tables.operability_table(surrogates, shifts)
-    assert table["group"].tolist() == ["surrogate", "benchmark"]
-    assert table["percent_inoperable"].tolist() == [80.0, 20.0]
-
-
-def test_two_columns_stand_side_by_side():
-    surrogates = pd.DataFrame({"surrogate": ["median_blur"], "percent_inoperable": [80.0]})
-    shifts = pd.DataFrame(
-        {"shift": ["none", "fog"], "severity": [None, 1], "percent_inoperable": [10.0, 30.0]}
+        {
+            "shift": ["none", "fog", "fog"],
+            "severity": [None, 1, 5],
+            "percent_inoperable": [10.0, 20.0, 40.0],
+        }
     )
     first = pd.DataFrame(
         {"shift": ["none", "fog", "fog"], "outcome": ["beta", "inoperable", "kept"]}
     )
-    table = tables.two_columns(tables.operability_table(surrogates, shifts), first)
-    assert table["surrogate"].tolist()[0] == "median_blur"
-    assert table.iloc[1, :2].isna().all()
-    assert table["shift"].tolist() == ["none", "fog"]
-    assert table["shift_inoperable"].tolist() == [10.0, 30.0]
-    assert table["shift_abstained"].tolist() == [0.0, 50.0]
+    table = tables.operability_table(surrogates, shifts, first, pd.DataFrame())
+    assert table["group"].tolist() == ["surrogate", "benchmark", "benchmark"]
+    assert table["percent_inoperable"].tolist() == [80.0, 10.0, 30.0]
+    assert table["percent_abstained"].tolist()[1:] == [0.0, 50.0]
+    both = report.two_columns(table)
+    assert both.iloc[0].tolist() == ["median_blur", 80.0, "none", 10.0, 0.0]
+    assert both.iloc[1, :2].isna().all()
+    assert both.iloc[1, 2:].tolist() == ["fog", 30.0, 50.0]
+    reference = pd.DataFrame(
+        {"group": ["benchmark"], "shift": ["fog"], "percent_inoperable": [7.0], "file": ["x.csv"]}
+    )
+    beside = tables.operability_table(surrogates, shifts, first, reference)
+    assert beside.iloc[:, :4].equals(table)
+    assert beside["reference_percent_inoperable"].fillna(-1).tolist() == [-1, -1, 7]
+
+
+# Shift, severity, action, outcome, distance after the action (10 before), gain of `standard`.
+FIRST_ACTIONS = [
+    ("none", None, "clahe_2_1", "beta", 9.9, -0.02),
+    ("fog", 1, "clahe_2_1", "beta", 10.5, 0.04),
+    ("fog", 2, "dncnn", "inoperable", 11.0, -0.10),
+    ("fog", 3, "clahe_2_1", "inoperable", 12.0, 0.20),
+    ("fog", 4, "clahe_2_1", "inoperable", 13.0, 0.30),
+    ("noise", 1, "dncnn", "kept", 5.0, 0.50),
+]
+
+
+@pytest.fixture
+def first_actions():
+    rows = [
+        {
+            "controller": "paper",
+            "shift": shift,
+            "severity": severity,
+            "trial": 0,
+            "classifier": classifier,
+            "action": action,
+            "outcome": outcome,
+            "distance_initial": 10.0,
+            "distance_first": distance,
+            "accuracy_shifted": 0.4,
+            "accuracy_first": 0.4 + gain * (classifier == "standard"),
+        }
+        for shift, severity, action, outcome, distance, gain in FIRST_ACTIONS
+        for classifier in ("standard", "augmix")
+    ]
+    return tables.inaction_table(pd.DataFrame(rows))
+
+
+def test_a_shift_has_a_row_for_each_outcome_and_action_the_commoner_first(first_actions):
+    table = first_actions
+    fates = [
+        ("none", "beta", "clahe_2_1"),
+        ("fog", "inoperable", "clahe_2_1"),
+        ("fog", "inoperable", "dncnn"),
+        ("fog", "beta", "clahe_2_1"),
+        ("noise", "kept", "dncnn"),
+    ]
+    columns = ["shift", "outcome", "wanted"]
+    assert list(table[columns].itertuples(index=False, name=None)) == fates
+    assert table.groupby("shift")["share"].sum().tolist() == [100.0] * 3
+
+
+def test_rows_tell_of_their_own_trials_alone(first_actions):
+    row = first_actions.set_index(["shift", "outcome", "wanted"]).loc[
+        "fog", "inoperable", "clahe_2_1"
+    ]
+    assert row["share"] == pytest.approx(50)
+    assert row["distance_change"] == pytest.approx(25)
+    assert row["delta_standard"] == pytest.approx(25)
+    assert row["delta_augmix"] == pytest.approx(0)
+
+
+def test_the_figure_has_a_bar_a_row_and_names_what_happened(first_actions):
+    figure = figures.inaction_figure(first_actions, {"beta": 0.97})
+    distance, standard, augmix = figure.axes
+    for axis, column in zip(
+        figure.axes, ["distance_change", "delta_standard", "delta_augmix"], strict=True
+    ):
+        assert [bar.get_width() for bar in axis.patches[:5]] == first_actions[column].tolist()
+    named = [label.get_text() for label in distance.get_yticklabels()]
+    assert named[1] == "fog (50%): clahe_2_1"
+    (legend,) = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "carried out",
+        "forbidden by the tree",
+        "stopped by β",
+    ]
+    assert "standard" in standard.get_xlabel()
+    assert "augmix" in augmix.get_xlabel()

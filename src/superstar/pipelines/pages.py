@@ -27,7 +27,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"table": table, "readable": readable, "number": number}
+    environment.filters |= {"table": _apart, "readable": readable, "number": number}
     return environment
 
 
@@ -95,6 +95,11 @@ def table(frame: pd.DataFrame, digits: int = 2, **by_column: int) -> str:
         disable_numparse=True,
         colalign=["right" if _numeric(column) else "left" for column in columns],
     )
+
+
+def _apart(frame: pd.DataFrame, digits: int = 2, **by_column: int) -> str:
+    """A table with the blank lines that part it from the text around it."""
+    return f"\n{table(frame, digits, **by_column)}\n"
 
 
 def _cell(value: Any, digits: int) -> str:

@@ -58,8 +58,8 @@ def trace_examples(
     def accuracies(images: Tensor, labels: Tensor) -> dict[str, float]:
         numbers = {}
         for name, classifier in {"standard": standard, **robust}.items():
-            said = predict(classifier, images, run.batch_size, run.device, tried.precision)
-            numbers[f"accuracy_{name}"] = float((said == labels).double().mean())
+            predicted = predict(classifier, images, run.batch_size, run.device, tried.precision)
+            numbers[f"accuracy_{name}"] = float((predicted == labels).double().mean())
         return numbers
 
     shift = given.example_shift
@@ -104,7 +104,7 @@ def _transitions(images: Tensor, supervisor: Supervisor) -> Transitions:
         distance=supervisor.distance,
         actions=supervisor.actions,
         denoiser=supervisor.denoiser,
-        memory_limit=supervisor.horizon * images.nbytes,
+        memory_limit=2 * images.nbytes,
     )
 
 

@@ -28,16 +28,8 @@ def sample_states(
 ) -> pd.DataFrame:
     """States of as many single images of each surrogate, shift and the clean set.
 
-    Severities take turns.
-
-    Args:
-        surrogates: states of all images of the surrogates, a row each: `image`, `surrogate`,
-            `severity` and the features.
-        sets: the shifted sets.
-        shifts: those to sample.
-        severities: of the shifts.
-        samples: images a surrogate or shift, none of them twice; all where there are fewer.
-        seed: of the draws.
+    Severities take turns. No image of a surrogate or shift is taken twice; all are where there
+    are fewer than `samples`. Of the shifted sets the sampled images alone are read.
 
     Returns:
         One row a state: `group` ("surrogate" or "benchmark"), `shift`, `severity`, `image` and
@@ -73,29 +65,19 @@ def _sample(
 
 
 def cluster_table(samples: pd.DataFrame) -> pd.DataFrame:
-    """How the samples of each surrogate and shift spread over the clusters, in %.
-
-    Args:
-        samples: of `sample_states`, with the `cluster` of each, from 1 in order of entropy.
+    """How the samples of each surrogate and shift spread over their `cluster`s, in %.
 
     Returns:
         `group`, `shift`, `cluster` (the one with most of its samples), `share` (in it), and
         `cluster_1`, ... with the share in each.
     """
-    clusters = sorted(samples["cluster"].unique())
-    rows = []
-    for (group, shift), part in samples.groupby(["group", "shift"], sort=False):
-        shares = 100 * part["cluster"].value_counts(normalize=True).reindex(clusters, fill_value=0)
-        rows.append(
-            {
-                "group": group,
-                "shift": shift,
-                "cluster": shares.idxmax(),
-                "share": shares.max(),
-                **{f"cluster_{cluster}": shares[cluster] for cluster in clusters},
-            }
-        )
-    return pd.DataFrame(rows)
+    keys = [samples["group"], samples["shift"]]
+    shares = 100 * pd.crosstab(keys, samples["cluster"], normalize="index")
+    shares = shares.loc[list(dict.fromkeys(zip(*keys, strict=True)))]
+    table = shares.add_prefix("cluster_").rename_axis(columns=None)
+    table.insert(0, "cluster", shares.idxmax(axis=1))
+    table.insert(1, "share", shares.max(axis=1))
+    return table.reset_index()
 
 
 def cluster_figure(
@@ -123,23 +105,12 @@ def cluster_figure(
     elbow.grid(alpha=0.3)
     for scatter, (feature, label) in zip(scatters, SHOWN.items(), strict=True):
         for cluster, part in samples.groupby("cluster"):
-            scatter.scatter(
-                part["entropy"],
-                part[feature],
-                s=5,
-                alpha=0.5,
-                color=by_cluster[cluster],
-                label=f"cluster {cluster}",
-            )
+            name, colour = f"cluster {cluster}", by_cluster[cluster]
+            scatter.scatter(part["entropy"], part[feature], 5, colour, alpha=0.5, label=name)
         scatter.set(xlabel="entropy, bits", ylabel=label)
         scatter.grid(alpha=0.3)
-    scatters[0].legend(
-        markerscale=3,
-        ncols=min(5, len(clusters)),
-        loc="lower right",
-        bbox_to_anchor=(1, 1),
-        frameon=False,
-    )
+    handles, labels = scatters[0].get_legend_handles_labels()
+    left.legend(handles, labels, markerscale=3, ncols=5, loc="outside lower center")
     bars = right.subplots()
     stack_bars(bars, ((str(k), table[f"cluster_{k}"], colour) for k, colour in by_cluster.items()))
     bars.set_xlabel("samples in each cluster, %")

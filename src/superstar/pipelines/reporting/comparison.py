@@ -9,12 +9,11 @@ OWN = "own"
 
 KEYS = ["policy", "classifier"]
 NUMBERS = ["shifted", "recovered", "delta"]
-REFERENCE = {name: f"reference_{name}" for name in [*NUMBERS, "share", "percent_inoperable"]}
+REFERENCE = {name: f"reference_{name}" for name in [*NUMBERS, "share"]}
 """Columns of the reference, by ours."""
 
 COLUMNS = ["policy", "shift", "classifier", *NUMBERS, "delta_low", "delta_high", "share"]
-COLUMNS += [REFERENCE[name] for name in [*NUMBERS, "share"]]
-INOPERABLE_COLUMNS = ["group", "shift", "percent_inoperable", REFERENCE["percent_inoperable"]]
+COLUMNS += REFERENCE.values()
 
 
 def compare_accuracies(
@@ -48,29 +47,10 @@ def compare_accuracies(
     )
 
 
-def compare_inoperable(operability: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
-    """% inoperable: `group`, `shift`, ours and the reference's, of what both have.
-
-    Args:
-        operability: of `tables.operability_table`.
-        reference: of `superstar.reference_tables.read_inoperable`; may be empty.
-    """
-    if reference.empty:
-        return pd.DataFrame(columns=INOPERABLE_COLUMNS)
-    theirs = reference.rename(columns=REFERENCE)
-    return operability.merge(theirs, on=["group", "shift"])[INOPERABLE_COLUMNS]
-
-
 def mean_shares(comparison: pd.DataFrame, shifts: list[str]) -> pd.DataFrame:
     """Mean Delta over some shifts, and the mean share of what was lost to them that came back.
 
-    Args:
-        comparison: of `compare_accuracies`.
-        shifts: to average over; those that are not there are left out.
-
-    Returns:
-        A row a policy and classifier: `policy`, `classifier`, `delta`, `share`,
-        `reference_delta`, `reference_share`.
+    A row a policy and classifier; shifts that are not there are left out.
     """
     columns = ["delta", "share", "reference_delta", "reference_share"]
     rows = comparison[comparison["shift"].isin(shifts)]
@@ -79,9 +59,6 @@ def mean_shares(comparison: pd.DataFrame, shifts: list[str]) -> pd.DataFrame:
 
 def mean_accuracies(comparison: pd.DataFrame) -> pd.DataFrame:
     """Means over all shifts that both have, clean images apart.
-
-    Args:
-        comparison: of `compare_accuracies`.
 
     Returns:
         `policy`, `over` ("all shifts", and where there are both "single shifts" and "composites"),

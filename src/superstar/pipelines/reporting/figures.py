@@ -6,14 +6,13 @@ import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from superstar.datasets import SEVERITIES
 from superstar.pipelines.pages import readable
 from superstar.pipelines.reporting.tables import OUTCOMES, STOP_REASONS
-
-Colour = tuple[float, ...] | str
 
 REASON_COLOURS = {
     "inoperable": "#777777",
@@ -26,12 +25,11 @@ OUTCOME_COLOURS = {**REASON_COLOURS, "kept": REASON_COLOURS["alpha"]}
 FITS_A_ROW = 3
 
 
-def colours(count: int) -> list[Colour]:
+def colours(count: int) -> list[str]:
     """So many different colours."""
     few = matplotlib.colormaps["tab10"]
-    if count <= few.N:
-        return [few(place) for place in range(count)]
-    return list(matplotlib.colormaps["turbo"](np.linspace(0, 1, count)))
+    scale = few if count <= few.N else matplotlib.colormaps["turbo"].resampled(count)
+    return [to_hex(shade) for shade in scale(range(count))]
 
 
 def name_rows(axis: Axes, names: Sequence[str], size: int | None = None) -> None:
@@ -40,7 +38,7 @@ def name_rows(axis: Axes, names: Sequence[str], size: int | None = None) -> None
     axis.set_ylim(len(names) - 0.4, -0.6)
 
 
-def stack_bars(axis: Axes, parts: Iterable[tuple[str, pd.Series, Colour]]) -> None:
+def stack_bars(axis: Axes, parts: Iterable[tuple[str, pd.Series, str]]) -> None:
     """Horizontal bars from 0 to 100, a row each value: label, lengths and colour of each part."""
     left = 0.0
     for label, lengths, colour in parts:

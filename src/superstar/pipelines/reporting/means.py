@@ -5,10 +5,10 @@ from typing import Any
 
 import pandas as pd
 
+from superstar.control.intervals import Bootstrap, weighted_sum
 from superstar.corruptions import SHIFT_SETS, STANDARD_SHIFTS
 from superstar.datasets import SEVERITIES
 from superstar.pipelines.reporting.comparison import OWN
-from superstar.pipelines.reporting.intervals import Bootstrap, weighted_sum
 
 NAMES = ["policy", "controller", "classifier"]
 COLUMNS = ["policy", "controller", "group", "shifts", "classifier"]
@@ -48,11 +48,7 @@ def mean_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap)
     """Accuracy shifted and recovered and Delta over each set of shifts (`SHIFT_SETS`).
 
     Each shift weighs as much as any other. Sets that were not evaluated in full are left out.
-
-    Args:
-        results: by trial, with the `policy`.
-        gains: by image, likewise.
-        bootstrap: paired by image.
+    Results and gains have the `policy`.
 
     Returns:
         A row a policy, controller, `group` and classifier: `shifts`, their number, `shifted`,
@@ -66,12 +62,8 @@ def mean_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap)
             weights = dict.fromkeys(shifts, 1 / len(shifts))
             mean = weighted_sum(own, images, weights, bootstrap)
             shifted, recovered, low, high = (100 * value for value in mean)
-            rows.append(
-                (
-                    *(policy, controller, group, len(shifts), classifier),
-                    *(shifted, recovered, recovered - shifted, low, high),
-                )
-            )
+            accuracies = (shifted, recovered, recovered - shifted, low, high)
+            rows.append((policy, controller, group, len(shifts), classifier, *accuracies))
     table = pd.DataFrame(rows, columns=COLUMNS)
     order = table.groupby(["policy", "controller", "group"], sort=False).ngroup()
     return table.loc[order.sort_values(kind="stable").index].reset_index(drop=True)
@@ -82,11 +74,6 @@ def mce_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap) 
 
     A shift's corruption error is the classifier's error summed over severities, divided by
     AlexNet's; mCE is its mean over the benchmark's 15 shifts, the smaller the better.
-
-    Args:
-        results: by trial, with the `policy`.
-        gains: by image, likewise.
-        bootstrap: paired by image.
 
     Returns:
         A row a policy, controller and classifier: `mce_shifted` and `mce_recovered` in percent,
@@ -99,10 +86,10 @@ def mce_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap) 
     for keys, own, images in _by_policy(results, gains):
         if not needed <= set(own[["shift", "severity"]].itertuples(index=False, name=None)):
             continue
-        right = weighted_sum(own, images, weights, bootstrap)
+        shifted, recovered, low, high = weighted_sum(own, images, weights, bootstrap)
         whole = sum(weights.values())
-        before, after = 100 * (whole - right.shifted), 100 * (whole - right.recovered)
-        rows.append((*keys, before, after, after - before, -100 * right.high, -100 * right.low))
+        before, after = 100 * (whole - shifted), 100 * (whole - recovered)
+        rows.append((*keys, before, after, after - before, -100 * high, -100 * low))
     return pd.DataFrame(rows, columns=MCE_COLUMNS)
 
 
@@ -114,12 +101,7 @@ def _by_policy(
 
 
 def mean_metrics(means: pd.DataFrame, mce: pd.DataFrame) -> dict[str, float]:
-    """Means of the run's own policy, by name.
-
-    Args:
-        means: of `mean_table`.
-        mce: of `mce_table`; may be empty.
-    """
+    """Means and mCE of the run's own policy, by name."""
     own, errors = means[means["policy"] == OWN], mce[mce["policy"] == OWN]
     return {
         f"mean_{name}.{row.group}.{row.classifier}": float(getattr(row, name))

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from superstar.actions import ACTIONS
 from superstar.control.clustering import cluster_states
+from superstar.control.intervals import Bootstrap
 from superstar.datasets import ShiftedSets
 from superstar.parameters import (
     BenchmarkGeneration,
@@ -25,7 +26,6 @@ from superstar.pipelines.reporting import (
     tables,
     typesetting,
 )
-from superstar.pipelines.reporting.intervals import Bootstrap
 
 logger = logging.getLogger(__name__)
 
@@ -47,44 +47,45 @@ def make_tables(
     r_squared: float,
     parameters: dict[str, Any],
     seed: int,
-) -> dict[str, pd.DataFrame | dict[str, float]]:
-    """The tables of `Tables`, and `evaluation_metrics`."""
+) -> dict[str, Any]:
+    """The fields of `Tables`."""
     given = Reporting.model_validate(parameters)
     bootstrap = Bootstrap(given.bootstrap_resamples, given.confidence, seed)
     main = tables.main_table(results, gains, bootstrap)
-    transfer = tables.transfer_table(transfer_results, transfer_gains, bootstrap)
-    policies = means.all_policies(results, transfer_results)
-    policy_gains = means.all_policies(gains, transfer_gains)
-    mce_table = pd.DataFrame(columns=means.MCE_COLUMNS)
-    if given.mce is not None:
-        mce_table = means.mce_table(policies, policy_gains, bootstrap)
-    operability = tables.operability_table(surrogates_inoperable, shifts_inoperable, first_actions)
-    made = tables.Tables(
-        main_table=main,
-        overall_table=tables.overall_table(main, results, gains, bootstrap),
-        transfer_table=transfer,
-        mean_table=means.mean_table(policies, policy_gains, bootstrap),
-        mce_table=mce_table,
-        severity_delta_table=tables.severity_table(results),
-        action_table=tables.action_table(results),
-        inaction_table=tables.inaction_table(first_actions),
-        worst_cells=tables.worst_cells(results, given.worst_cells),
-        operability_table=operability,
-        distance_table=tables.distance_table(results, "standard", r_squared),
-        reference_comparison=comparison.compare_accuracies(main, transfer, reference_table),
-        inoperable_comparison=comparison.compare_inoperable(operability, reference_inoperable),
-    )
-    averages = means.mean_metrics(made.mean_table, made.mce_table)
-    return {**vars(made), "evaluation_metrics": tables.metrics(main, made.action_table) | averages}
-
-
-def typeset_tables(main: pd.DataFrame, transfer: pd.DataFrame) -> tuple[str, str, str]:
-    """The main table in Markdown and LaTeX, that of policies from elsewhere in LaTeX."""
     markdown = typesetting.to_markdown(main)
     logger.info(
         "accuracy (%%) shifted (S), recovered (R), and their difference\n%s", markdown.rstrip()
     )
-    return markdown, typesetting.to_latex(main), typesetting.transfer_to_latex(transfer)
+    transfer = tables.transfer_table(transfer_results, transfer_gains, bootstrap)
+    policies = means.all_policies(results, transfer_results)
+    policy_gains = means.all_policies(gains, transfer_gains)
+    mean_table = means.mean_table(policies, policy_gains, bootstrap)
+    mce_table = pd.DataFrame(columns=means.MCE_COLUMNS)
+    if given.mce is not None:
+        mce_table = means.mce_table(policies, policy_gains, bootstrap)
+    actions = tables.action_table(results)
+    made = tables.Tables(
+        main_table=main,
+        overall_table=tables.overall_table(main, results, gains, bootstrap),
+        transfer_table=transfer,
+        mean_table=mean_table,
+        mce_table=mce_table,
+        severity_delta_table=tables.severity_table(results),
+        action_table=actions,
+        inaction_table=tables.inaction_table(first_actions),
+        worst_cells=tables.worst_cells(results, given.worst_cells),
+        operability_table=tables.operability_table(
+            surrogates_inoperable, shifts_inoperable, first_actions, reference_inoperable
+        ),
+        distance_table=tables.distance_table(results, "standard", r_squared),
+        reference_comparison=comparison.compare_accuracies(main, transfer, reference_table),
+        main_table_markdown=markdown,
+        main_table_latex=typesetting.to_latex(main),
+        transfer_table_latex=typesetting.transfer_to_latex(transfer),
+        evaluation_metrics=tables.metrics(main, actions)
+        | means.mean_metrics(mean_table, mce_table),
+    )
+    return vars(made)
 
 
 def cluster_samples(

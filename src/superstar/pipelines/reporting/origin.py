@@ -39,13 +39,7 @@ def classifiers_table(
 
 
 def extent(results: pd.DataFrame, batch_size: int, validation: int) -> dict[str, str]:
-    """How much was evaluated, as texts: `images`, `shifts`, `severities`, `cells` and so on.
-
-    Args:
-        results: by trial.
-        batch_size: images of a trial's batch, where there are as many.
-        validation: images of V, with which batches are compared.
-    """
+    """How much was evaluated, as texts; `validation` is the number of images of V."""
     cells = results.drop_duplicates(["shift", "severity"])
     images = cells["images"].unique()
     trials = results.groupby(["controller", "shift", "severity"], dropna=False)["trial"].nunique()
@@ -66,11 +60,7 @@ def _span(numbers: Collection[int]) -> str:
 
 
 def stages_table(times: pd.DataFrame) -> pd.DataFrame:
-    """`stage`, `seconds` and `peak_memory_gb`, the stages in their order, then the whole.
-
-    Args:
-        times: `stage`, `node`, `seconds`, `peak_memory_gb`, a row a node.
-    """
+    """`stage`, `seconds` and `peak_memory_gb`, from a row a node; at last the whole run."""
     stages = times.groupby("stage", sort=False).agg(
         seconds=("seconds", "sum"), peak_memory_gb=("peak_memory_gb", "max")
     )

@@ -3,7 +3,7 @@
 No figure reads more than a few images of each set.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
+from torch import Tensor
 
 from superstar.actions.dncnn import DnCNN
 from superstar.control.scoring import apply_sequences
+from superstar.corruptions.sets import shift_set
 from superstar.datasets import SEVERITIES, ShiftedSets
 from superstar.images import Images, ImageSet, to_uint8
 from superstar.parameters import BenchmarkGeneration
@@ -28,32 +30,36 @@ IMAGES_LOOKED_AT = 100
 
 def draw_surrogates(
     clean: ImageSet,
-    surrogates: dict[str, Callable[[], ImageSet]],
     strengths: dict[str, list[float]],
+    scale: str,
+    jpeg_quality: int | None,
+    seed: int,
 ) -> Figure:
-    """One design image under every surrogate and severity."""
-    chosen = _most_colours(clean)
-    return contact_sheet(
-        clean.images[chosen],
-        {
-            name: [surrogates[f"{name}/{s}"]().images[chosen] for s in SEVERITIES]
-            for name in strengths
-        },
-    )
+    """One design image under every surrogate and severity, made anew as in the surrogate sets."""
+
+    def shifted(name: str, severity: int, place: int) -> Tensor:
+        return shift_set(
+            clean.take(slice(place, place + 1)),
+            name,
+            severity,
+            scale,
+            seed,
+            strength=strengths[name][severity - 1],
+            first_index=place,
+            jpeg_quality=jpeg_quality,
+        ).batch()
+
+    return contact_sheet(clean, list(strengths), shifted)
 
 
 def draw_shifts(sets: ShiftedSets, benchmark: dict[str, Any]) -> Figure:
     """One test image under every shift and severity."""
+
+    def shifted(name: str, severity: int, place: int) -> Tensor:
+        return sets.load(name, severity).batch(slice(place, place + 1))
+
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
-    clean = sets.load("none", None)
-    chosen = _most_colours(clean)
-    return contact_sheet(
-        _picture(clean, chosen),
-        {
-            shift: [_picture(sets.load(shift, severity), chosen) for severity in SEVERITIES]
-            for shift in shifts
-        },
-    )
+    return contact_sheet(sets.load("none", None), shifts, shifted)
 
 
 def draw_examples(
@@ -68,13 +74,20 @@ def draw_examples(
 
 
 def contact_sheet(
-    clean: NDArray[np.uint8], shifted: Mapping[str, Sequence[NDArray[np.uint8]]]
+    clean: Images, names: Sequence[str], shifted: Callable[[str, int, int], Tensor]
 ) -> Figure:
-    """One image under every shift at every severity; the first column of a block is clean."""
-    names = list(shifted)
+    """One image under every shift at every severity; the first column of a block is clean.
+
+    Args:
+        clean: the unshifted set, of whose first images the one with most colours is shown.
+        names: of the shifts.
+        shifted: the image at a place of the set under a shift at a severity, a batch of one.
+    """
+    coarse = to_uint8(clean.batch(slice(IMAGES_LOOKED_AT))) // np.uint8(32)
+    place = int(np.argmax([len(np.unique(image.reshape(-1, 3), axis=0)) for image in coarse]))
+    unshifted = clean.batch(slice(place, place + 1))
     blocks = 1 if len(names) <= LONGEST_COLUMN else 2
-    height = -(-len(names) // blocks)
-    width = 1 + max(len(row) for row in shifted.values())
+    height, width = -(-len(names) // blocks), 1 + len(SEVERITIES)
     figure = Figure(
         figsize=(blocks * (1.25 * width + 0.8), 1.3 * height + 0.2), layout="constrained"
     )
@@ -83,36 +96,15 @@ def contact_sheet(
         grid = part.subplots(height, width, squeeze=False)
         shown = names[first : first + height]
         for row, name in zip(grid[: len(shown)], shown, strict=True):
-            for axis, image in zip(row, [clean, *shifted[name]], strict=True):
-                _show(axis, image)
+            images = [unshifted, *(shifted(name, severity, place) for severity in SEVERITIES)]
+            for axis, image in zip(row, images, strict=True):
+                _show(axis, to_uint8(image)[0])
             label = name.replace("_", "\n").replace("+", "\n+ ")
             row[0].set_ylabel(label, rotation=0, ha="right", va="center", size=9)
         for axis in grid[len(shown) :].flat:
             axis.axis("off")
         for axis, column in zip(grid[0], ["clean", *map(str, SEVERITIES)], strict=True):
             axis.set_title(column, size=9)
-    return figure
-
-
-def example_figure(
-    rows: Sequence[Sequence[NDArray[np.uint8]]],
-    titles: Sequence[str],
-    notes: Sequence[Sequence[str]],
-) -> Figure:
-    """Images, one a row, from clean through shifted to corrected.
-
-    Args:
-        rows: for each image, its pictures at every stage.
-        titles: of the stages.
-        notes: lines below the title of each stage.
-    """
-    figure = Figure(figsize=(1.9 * len(titles), 1.75 * len(rows) + 0.8), layout="constrained")
-    grid = figure.subplots(len(rows), len(titles), squeeze=False)
-    for axes, images in zip(grid, rows, strict=True):
-        for axis, image in zip(axes, images, strict=True):
-            _show(axis, image)
-    for axis, name, lines in zip(grid[0], titles, notes, strict=True):
-        axis.set_title("\n".join([name, *lines]), size=9)
     return figure
 
 
@@ -154,7 +146,13 @@ def stages_figure(
         + ([] if pd.isna(row["distance"]) else [f"distance {row['distance']:.1f}"])
         for row in stages.to_dict("records")
     ]
-    figure = example_figure(list(zip(*pictures, strict=True)), ["clean", title, *names], notes)
+    titles = ["clean", title, *names]
+    figure = Figure(figsize=(1.9 * len(titles), 1.75 * EXAMPLE_IMAGES + 0.8), layout="constrained")
+    grid = figure.subplots(EXAMPLE_IMAGES, len(titles), squeeze=False)
+    for axes, name, lines, images in zip(grid.T, titles, notes, pictures, strict=True):
+        axes[0].set_title("\n".join([name, *lines]), size=9)
+        for axis, image in zip(axes, images, strict=True):
+            _show(axis, image)
     figure.supxlabel(
         f"accuracies and distances: of the batch of {first['images']:,} images that chose", size=9
     )
@@ -172,13 +170,3 @@ def _most_contrast(images: Images, places: NDArray[np.int64]) -> int:
     seen = places[:IMAGES_LOOKED_AT]
     contrast = to_uint8(images.batch(seen)).std(axis=(1, 2)).mean(axis=1)
     return int(seen[contrast.argmax()])
-
-
-def _picture(images: Images, place: int) -> NDArray[np.uint8]:
-    return to_uint8(images.batch(slice(place, place + 1)))[0]
-
-
-def _most_colours(images: Images) -> int:
-    """The image on which shifts show best, among the first."""
-    coarse = to_uint8(images.batch(slice(IMAGES_LOOKED_AT))) // np.uint8(32)
-    return int(np.argmax([len(np.unique(image.reshape(-1, 3), axis=0)) for image in coarse]))

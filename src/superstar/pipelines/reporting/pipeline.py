@@ -34,14 +34,8 @@ def create_pipeline() -> Pipeline:
                     "params:reporting",
                     "params:seed",
                 ],
-                {**_named(Tables), "evaluation_metrics": "evaluation_metrics"},
+                _named(Tables),
                 name="make_tables",
-            ),
-            node(
-                nodes.typeset_tables,
-                ["main_table", "transfer_table"],
-                ["main_table_markdown", "main_table_latex", "transfer_table_latex"],
-                name="typeset_tables",
             ),
             node(
                 nodes.cluster_samples,
@@ -94,7 +88,13 @@ def create_pipeline() -> Pipeline:
             ),
             node(
                 pictures.draw_surrogates,
-                ["validation_design", "surrogates", "surrogate_strengths"],
+                [
+                    "validation_design",
+                    "surrogate_strengths",
+                    "params:scale",
+                    "params:jpeg_quality",
+                    "params:seed",
+                ],
                 "surrogates_figure",
                 name="draw_surrogates",
             ),

@@ -54,7 +54,6 @@ class Run(Tables):
     denoiser_metrics: dict[str, float]
     operability_metrics: dict[str, float | None]
     policy_metrics: dict[str, float]
-    evaluation_metrics: dict[str, float]
 
     @property
     def metrics(self) -> dict[str, float | None]:
@@ -132,27 +131,19 @@ def mean_errors(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def two_columns(table: pd.DataFrame) -> pd.DataFrame:
-    """% inoperable as the paper prints it: surrogates at the left, benchmark shifts at the right.
-
-    Args:
-        table: of `tables.operability_table`.
-    """
+    """% inoperable as the paper prints it: surrogates left, benchmark shifts right."""
     left, right = (
-        table[table["group"] == group].drop(columns="group").reset_index(drop=True)
+        table.loc[table["group"] == group, ["shift", "percent_inoperable", "percent_abstained"]]
         for group in ("surrogate", "benchmark")
     )
-    both = pd.concat([left.drop(columns="percent_abstained"), right], axis=1)
+    left = left.drop(columns="percent_abstained").reset_index(drop=True)
+    both = pd.concat([left, right.reset_index(drop=True)], axis=1)
     both.columns = ["surrogate", "% inoperable", "benchmark shift", "% inoperable", "% abstained"]
     return both
 
 
 def compare(comparison: pd.DataFrame, highlighted: list[str]) -> dict[str, Any]:
-    """What the page shows beside the reference.
-
-    Args:
-        comparison: of `comparison.compare_accuracies`, not empty.
-        highlighted: shifts over which means stand alone.
-    """
+    """What the page shows of a comparison with the reference, with means over some shifts."""
     own = comparison[comparison["policy"] == OWN]
     others = comparison[comparison["policy"] != OWN]
     averages = mean_accuracies(comparison)

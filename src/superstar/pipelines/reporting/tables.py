@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from superstar.control.intervals import KEYS, Bootstrap, mean_by_image, trial_errors
 from superstar.control.operability import regression_labels
-from superstar.pipelines.reporting.intervals import KEYS, Bootstrap, mean_by_image, trial_errors
 
 CELLS = ["controller", "shift", "severity", "trial"]
 DELTAS = ["delta", "delta_low", "delta_high"]
@@ -27,7 +27,10 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a run, by their names in the catalog; the functions that make them say more."""
+    """The tables of a run, three of them typeset, and its metrics, by their names in the catalog.
+
+    The functions that make them say more.
+    """
 
     main_table: pd.DataFrame
     overall_table: pd.DataFrame
@@ -41,7 +44,10 @@ class Tables:
     operability_table: pd.DataFrame
     distance_table: pd.DataFrame
     reference_comparison: pd.DataFrame
-    inoperable_comparison: pd.DataFrame
+    main_table_markdown: str
+    main_table_latex: str
+    transfer_table_latex: str
+    evaluation_metrics: dict[str, float]
 
 
 def main_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
@@ -211,7 +217,10 @@ def _counted(values: pd.Series) -> str:
 
 
 def operability_table(
-    surrogates: pd.DataFrame, shifts: pd.DataFrame, first_actions: pd.DataFrame
+    surrogates: pd.DataFrame,
+    shifts: pd.DataFrame,
+    first_actions: pd.DataFrame,
+    reference: pd.DataFrame,
 ) -> pd.DataFrame:
     """What the operability tree says of surrogates and benchmark shifts.
 
@@ -219,11 +228,12 @@ def operability_table(
         surrogates: `percent_inoperable` of each.
         shifts: the same of each shift and severity.
         first_actions: what became of them.
+        reference: of `superstar.reference_tables.read_inoperable`; may be empty.
 
     Returns:
-        `group` ("surrogate" or "benchmark"), `shift`, `percent_inoperable` (of single images) and
+        `group` ("surrogate" or "benchmark"), `shift`, `percent_inoperable` (of single images),
         `percent_abstained` (of severities and trials in which the whole batch was called
-        inoperable; missing for surrogates).
+        inoperable; missing for surrogates), and `reference_percent_inoperable` where there is one.
     """
     by_shift = shifts.groupby("shift", sort=False)["percent_inoperable"].mean().reset_index()
     forbidden = 100 * (first_actions["outcome"] == "inoperable")
@@ -231,7 +241,11 @@ def operability_table(
     benchmark = by_shift.assign(group="benchmark", percent_abstained=abstained)
     first = surrogates.rename(columns={"surrogate": "shift"}).assign(group="surrogate")
     both = pd.concat([first, benchmark], ignore_index=True)
-    return both[["group", "shift", "percent_inoperable", "percent_abstained"]]
+    both = both[["group", "shift", "percent_inoperable", "percent_abstained"]]
+    if reference.empty:
+        return both
+    theirs = reference.rename(columns={"percent_inoperable": "reference_percent_inoperable"})
+    return both.merge(theirs[["group", "shift", "reference_percent_inoperable"]], "left")
 
 
 def distance_table(results: pd.DataFrame, classifier: str, r_squared: float) -> pd.DataFrame:
@@ -269,19 +283,10 @@ def distance_table(results: pd.DataFrame, classifier: str, r_squared: float) -> 
 
 def metrics(table: pd.DataFrame, actions: pd.DataFrame) -> dict[str, float]:
     """Numbers that compare across runs: every Delta, and how often it acted."""
-    deltas = {f"delta.{row.shift}.{row.classifier}": row.delta for row in table.itertuples()}
-    clean = {
-        f"clean_accuracy.{row.classifier}": row.shifted
-        for row in table[table["shift"] == "none"].itertuples()
-    }
-    shifted = table[table["shift"] != "none"]
-    means = {
-        f"mean_delta.{name}": round(float(part["delta"].mean()), 3)
-        for name, part in shifted.groupby("classifier")
-    }
-    worst = {
-        f"worst_delta.{name}": float(part["delta"].min())
-        for name, part in shifted.groupby("classifier")
-    }
-    acted = {f"acted_percent.{row.shift}": row.acted for row in actions.itertuples()}
-    return deltas | clean | means | worst | acted
+    numbers = {f"delta.{row.shift}.{row.classifier}": row.delta for row in table.itertuples()}
+    for row in table[table["shift"] == "none"].itertuples():
+        numbers[f"clean_accuracy.{row.classifier}"] = row.shifted
+    for name, part in table[table["shift"] != "none"].groupby("classifier"):
+        numbers[f"mean_delta.{name}"] = round(float(part["delta"].mean()), 3)
+        numbers[f"worst_delta.{name}"] = float(part["delta"].min())
+    return numbers | {f"acted_percent.{row.shift}": row.acted for row in actions.itertuples()}

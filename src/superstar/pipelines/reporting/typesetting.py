@@ -18,11 +18,7 @@ def parted(table: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def to_markdown(table: pd.DataFrame) -> str:
-    """The main table in Markdown, with the interval of each Delta; composites in one of their own.
-
-    Args:
-        table: of `tables.main_table`.
-    """
+    """The main table in Markdown, with intervals of Delta; composites in one of their own."""
     parts = []
     for part in parted(table):
         wide = _wide(part, pages.intervals(part, "delta"), "Δ")
@@ -37,11 +33,7 @@ def to_latex(table: pd.DataFrame) -> str:
 
 
 def transfer_to_latex(table: pd.DataFrame) -> str:
-    """The same of every policy from elsewhere, with the means over all shifts.
-
-    Args:
-        table: of `tables.transfer_table`; where it is empty, a comment says so.
-    """
+    """The same of every policy from elsewhere; where there is none, a comment says so."""
     parts = [
         _one_latex(part, f", with the policy of {_escaped(policy)}", f"transfer-{policy}")
         for policy, own in table.groupby("policy", sort=False)

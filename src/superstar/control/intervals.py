@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -55,21 +54,12 @@ class Bootstrap:
         return float(low), float(high)
 
 
-class Weighted(NamedTuple):
-    """A weighted sum over shifts: before, after, and an interval of the difference; shares."""
-
-    shifted: float
-    recovered: float
-    low: float
-    high: float
-
-
 def weighted_sum(
     results: pd.DataFrame,
     gains: pd.DataFrame,
     weights: Mapping[str, float],
     bootstrap: Bootstrap,
-) -> Weighted:
+) -> tuple[float, float, float, float]:
     """Accuracies of one classifier with one policy, summed over shifts.
 
     An image is drawn with its outcomes under all shifts; batches and the policy are independent
@@ -80,6 +70,9 @@ def weighted_sum(
         gains: likewise, by image.
         weights: of each shift.
         bootstrap: of the images.
+
+    Returns:
+        Before, after, and the bounds of the difference; shares.
     """
     columns = ["accuracy_shifted", "accuracy_recovered"]
     shifts = list(weights)
@@ -91,7 +84,7 @@ def weighted_sum(
     spread = float(np.sqrt(((factors * spreads) ** 2).sum()))
     low, high = bootstrap.interval(np.asarray(by_image), spread)
     shifted, recovered = factors @ accuracies
-    return Weighted(float(shifted), float(recovered), low, high)
+    return float(shifted), float(recovered), low, high
 
 
 def trial_errors(results: pd.DataFrame) -> pd.Series:

@@ -4,7 +4,7 @@ import pytest
 
 from superstar.datasets import ReferenceTableDataset
 from superstar.errors import InputError
-from superstar.pipelines.reporting import reference
+from superstar.pipelines.reporting import comparison
 from superstar.reference_tables import read_accuracies
 
 ROWS = [
@@ -42,14 +42,14 @@ def main():
 
 
 def test_shares_are_of_what_each_lost(main, reference_rows):
-    table = reference.beside_reference(main, NO_TRANSFER, reference_rows)
+    table = comparison.compare_accuracies(main, NO_TRANSFER, reference_rows)
     assert table["policy"].tolist() == ["own", "own"]
     assert table["shift"].tolist() == ["none", "gaussian_noise"]
     noise = table.iloc[1]
     assert (noise["share"], noise["reference_share"]) == (pytest.approx(50), pytest.approx(25))
     assert (noise["reference_shifted"], noise["reference_delta"]) == (20, 15)
     assert np.isnan(table.iloc[0]["share"])
-    means = reference.mean_shares(table, ["gaussian_noise", "shot_noise"])
+    means = comparison.mean_shares(table, ["gaussian_noise", "shot_noise"])
     assert means.to_dict("records") == [
         {
             "policy": "own",
@@ -65,7 +65,7 @@ def test_shares_are_of_what_each_lost(main, reference_rows):
 def test_our_own_table_is_a_reference_too(main, tmp_path):
     main.to_csv(tmp_path / "main_table.csv", index=False)
     own = read_accuracies([tmp_path / "main_table.csv"])
-    table = reference.beside_reference(main, NO_TRANSFER, own)
+    table = comparison.compare_accuracies(main, NO_TRANSFER, own)
     assert len(table) == len(main)
     assert table["delta"].tolist() == table["reference_delta"].tolist()
 
@@ -73,12 +73,12 @@ def test_our_own_table_is_a_reference_too(main, tmp_path):
 def test_policies_from_elsewhere_stand_beside_the_reference_too(main, reference_rows):
     worse = main.assign(recovered=main["recovered"] - 12, delta=main["delta"] - 12, policy="photos")
     worse.loc[worse["shift"] == "none", ["recovered", "delta"]] += 12
-    table = reference.beside_reference(main, worse, reference_rows)
+    table = comparison.compare_accuracies(main, worse, reference_rows)
     noise = table[table["shift"] == "gaussian_noise"].set_index("policy")
     assert noise["delta"].to_dict() == {"own": 30, "photos": 18}
     assert noise["share"].tolist() == pytest.approx([50, 30])
     assert (noise["reference_delta"] == 15).all()
-    means = reference.mean_shares(table, ["gaussian_noise"]).set_index("policy")
+    means = comparison.mean_shares(table, ["gaussian_noise"]).set_index("policy")
     assert means["delta"].to_dict() == {"own": 30, "photos": 18}
 
 
@@ -87,7 +87,9 @@ def test_means_are_over_the_shifts_that_both_have(main, reference_rows):
         shift="gaussian_noise+brightness", shifted=20.0, recovered=24.0, delta=4.0
     )
     both = pd.concat([main, composite])
-    table = reference.mean_accuracies(reference.beside_reference(both, NO_TRANSFER, reference_rows))
+    table = comparison.mean_accuracies(
+        comparison.compare_accuracies(both, NO_TRANSFER, reference_rows)
+    )
     assert table["classifier"].unique().tolist() == ["standard"]
     means = table.set_index("over")
     # The reference lacks fog, and clean images are no shift.
@@ -96,7 +98,9 @@ def test_means_are_over_the_shifts_that_both_have(main, reference_rows):
     assert means.loc["composites", ["delta", "reference_delta"]].tolist() == [4, 2]
     theirs = ["reference_shifted", "reference_recovered", "reference_delta"]
     assert means.loc["all shifts", theirs].tolist() == [15, 23.5, 8.5]
-    alone = reference.mean_accuracies(reference.beside_reference(main, NO_TRANSFER, reference_rows))
+    alone = comparison.mean_accuracies(
+        comparison.compare_accuracies(main, NO_TRANSFER, reference_rows)
+    )
     assert alone["over"].tolist() == ["all shifts"]
 
 
@@ -112,13 +116,13 @@ def test_a_run_stands_beside_a_reference(project_copy, published):
     give(project_copy, "[paper.csv, composites.csv]")
     outcome = project_copy.run("--only-missing-outputs")
     assert outcome.returncode == 0, outcome.stderr
-    assert "compare_with_reference done" in outcome.stderr
+    assert "make_tables done" in outcome.stderr
     assert "evaluate done" not in outcome.stderr
     table = pd.read_csv(project_copy.data("08_reporting/reference_comparison.csv"))
     assert set(table["shift"]) == {"none", "gaussian_noise"}
     assert set(table["classifier"]) == {"standard", "augmix"}
     page = project_copy.data("08_reporting/report.md").read_text()
-    assert "## Beside the reference" in page
+    assert "## Comparison with the reference" in page
     assert "Reference: `paper.csv`, `composites.csv`." in page
     assert str(project_copy.root) not in page
     assert "Over the shifts that both have" in page
