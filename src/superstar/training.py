@@ -1,6 +1,5 @@
 """The training loop that classifiers and the denoiser share."""
 
-import hashlib
 import logging
 import math
 import time
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from superstar.checkpoint import Checkpoint, TrainingState, restore, tensors_of
+from superstar.checkpoint import Checkpoint, TrainingState, digest, restore, tensors_of
 from superstar.errors import InputError
 from superstar.images import check_seed, stream
 from superstar.integers import whole
@@ -202,7 +201,7 @@ def fit(
     check_step = max(1, math.ceil(check_after * total))
     half = torch.autocast(device.type, torch.bfloat16, enabled=supports_bfloat16(device))
     identity = {
-        "weights": _digest(model) if checkpoint is not None else "",
+        "weights": digest(model.state_dict()) if checkpoint is not None else "",
         "items": items,
         "epochs": epochs,
         "batch_size": batch_size,
@@ -300,15 +299,6 @@ class _Run:
         restore(saved.tensors, model=self.model, optimizer=self.optimizer)
         self.generator.set_state(saved.tensors["generator"])
         self.losses[:] = saved.values["losses"]
-
-
-def _digest(model: nn.Module) -> str:
-    """Tells apart models with other tensors."""
-    digest = hashlib.sha256()
-    for name, tensor in model.state_dict().items():
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
-        digest.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
 
 
 def _seed_of_epoch(seed: int, epoch: int) -> int:
