@@ -25,7 +25,7 @@ class WideResNetShape(Section):
 
 
 class Training(Section):
-    """What every training of a classifier needs."""
+    """What every training of a classifier needs: its schedule, and the shift of its images."""
 
     epochs: Count
     batch_size: Count
@@ -36,7 +36,7 @@ class Training(Section):
     @property
     def settings(self) -> dict[str, Any]:
         """What is the scheme's own."""
-        return self.model_dump(exclude=set(Training.model_fields))
+        return self.model_dump(exclude=set(Training.model_fields) - {"shift"})
 
 
 class StandardTraining(Training):

@@ -9,7 +9,6 @@ from superstar.checkpoint import Checkpoint
 from superstar.classifiers import (
     CLASSIFIERS,
     Classifier,
-    Schedule,
     SmallResNet,
     WideResNet,
     accuracy,
@@ -23,6 +22,7 @@ from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import ClassifierTraining, Distance, Execution, Published, Training
 from superstar.pipelines.pretrained import pretrained_classifier
+from superstar.training import Schedule
 
 STANDARD = "standard"
 SCHEMES: Mapping[str, Callable[..., tuple[Classifier, list[float]]]] = {
@@ -133,11 +133,10 @@ def _schedule(given: Training, run: Execution, seed: int, checkpoint: Checkpoint
         given.batch_size,
         given.learning_rate,
         given.weight_decay,
-        given.shift,
-        seed,
-        run.threads,
-        run.device,
-        checkpoint,
+        seed=seed,
+        threads=run.threads,
+        device=run.device,
+        checkpoint=checkpoint,
     )
 
 
