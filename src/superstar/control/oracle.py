@@ -97,14 +97,14 @@ def best_return(
         raise InputError(f"the discount must lie in [0, 1], not {discount}")
     view = env.view()
     n_actions = len(env.actions)
-    played = [play(view, batch, path, discount) for path in known]
+    played = [return_of(view, batch, path, discount) for path in known]
     best = max((value for value, ended in played if ended), default=-inf)
     frontier: list[tuple[int, ...]] = [()]
     for depth in range(1, env.horizon + 1):
         running: dict[tuple[int, ...], float] = {}
         for path in frontier:
             for action in range(n_actions):
-                value, ended = play(view, batch, (*path, action), discount)
+                value, ended = return_of(view, batch, (*path, action), discount)
                 if ended:
                     best = max(best, value)
                 else:
@@ -115,7 +115,9 @@ def best_return(
     return best
 
 
-def play(env: ShiftEnv, batch: int, actions: Iterable[int], discount: float) -> tuple[float, bool]:
+def return_of(
+    env: ShiftEnv, batch: int, actions: Iterable[int], discount: float
+) -> tuple[float, bool]:
     """The discounted return of actions taken from a batch, and whether the episode ended."""
     env.reset(options={"batch": batch})
     total, weight, ended = 0.0, 1.0, False

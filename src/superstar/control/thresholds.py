@@ -83,12 +83,12 @@ def calibrate_beta(
     )
     by_action = ratios.groupby("action")["ratio"].agg(["min", "std"])
     strongest = by_action.iloc[int(by_action["min"].to_numpy().argmin())]
-    lowest, spread = float(strongest["min"]), float(strongest["std"])
-    beta = min(1.0, lowest) - margin * spread
+    lowest, deviation = float(strongest["min"]), float(strongest["std"])
+    beta = min(1.0, lowest) - margin * deviation
     if not beta > 0:
         raise InputError(
             f"no beta in (0, 1] keeps a margin of {margin:g}: {strongest.name} takes clean images "
-            f"to {lowest:.3g} of their distance, with a spread of {spread:.3g}"
+            f"to {lowest:.3g} of their distance, with a standard deviation of {deviation:.3g}"
         )
     return BetaCalibration(beta, ratios)
 

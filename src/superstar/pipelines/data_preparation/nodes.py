@@ -16,10 +16,10 @@ from superstar.measures import Projection
 from superstar.parameters import DataPreparation, Distance
 from superstar.photos import PHOTO_NAMES, photo_patches
 from superstar.pipelines.data_preparation.splitting import (
+    balanced,
     hold_out,
     occurring_in,
     split_by_class,
-    spread,
 )
 
 READ_TOGETHER = 1000
@@ -90,7 +90,7 @@ def _split(images: LabelledImages, given: DataPreparation, seed: int) -> CleanSe
             )
     known = occurring_in(images.train, images.test)
     validation, train = hold_out(images.train, given.validation, given.train, seed, known)
-    test = spread(images.test.labels, given.test, seed, "data_preparation.test")
+    test = balanced(images.test.labels, given.test, seed, "data_preparation.test")
     return images.train.take(train), images.train.take(validation), images.test.take(test)
 
 
@@ -109,10 +109,10 @@ def _split_files(images: LabelledFiles, given: DataPreparation, seed: int) -> Cl
             f"data_preparation.design_classes must be null: {design.folder} has test images beside"
         )
     wanted = None if given.train is None else given.validation + given.train
-    drawn = spread(design.labels, wanted, seed, "data_preparation.validation + train")
+    drawn = balanced(design.labels, wanted, seed, "data_preparation.validation + train")
     read = _read(_cut(design.take(drawn), given))
     validation, train = hold_out(read, given.validation, given.train, seed)
-    tested = spread(test.labels, given.test, seed, "data_preparation.test")
+    tested = balanced(test.labels, given.test, seed, "data_preparation.test")
     return read.take(train), read.take(validation), _cut(test.take(tested), given)
 
 

@@ -77,7 +77,7 @@ def split_by_class(labels: NDArray[np.int64], classes: int, seed: int) -> NDArra
     return np.isin(labels, drawn)
 
 
-def spread(
+def balanced(
     labels: NDArray[np.int64], count: int | None, seed: int, asked: str
 ) -> NDArray[np.int64]:
     """Indices of so many images of a set, of each class as large a share; in the set's order.
