@@ -24,9 +24,9 @@ from superstar.classifiers import (
     train_standard,
 )
 from superstar.control import ShiftEnv, Supervisor
-from superstar.control.actor_critic import train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.control.networks import Actor
-from superstar.control.thresholds import calibrate_beta
+from superstar.control.thresholds import clean_ratios
 from superstar.corruptions import COMPOSITES, SHIFTS, SURROGATES, corrupt
 from superstar.errors import InputError
 from superstar.images import ImageSet, check_images, to_uint8
@@ -324,7 +324,11 @@ def environment(clean, device, actions, denoiser=None):
 def test_policy_training_is_that_on_the_processor(clean):
     results = [
         train_actor_critic(
-            environment(clean, device, WITHOUT_NETWORK), episodes=6, seed=3, progress=False
+            environment(clean, device, WITHOUT_NETWORK),
+            PolicySchedule(episodes=6, seed=3),
+            progress=False,
+            PolicySchedule(episodes=6, seed=3),
+            progress=False,
         )
         for device in ("cpu", "cuda")
     ]
@@ -335,7 +339,7 @@ def test_policy_training_is_that_on_the_processor(clean):
 
 def test_policy_training_with_the_denoiser(clean, denoiser):
     env = environment(clean, "cuda", ACTIONS, denoiser)
-    result = train_actor_critic(env, episodes=12, seed=3, progress=False)
+    result = train_actor_critic(env, PolicySchedule(episodes=12, seed=3), progress=False)
     assert result.curves["dncnn"].sum() > 0
     assert np.isfinite(result.curves["return"]).all()
     assert all(torch.isfinite(weight).all() for weight in result.actor.parameters())
@@ -349,12 +353,12 @@ def test_actor_on_the_device():
     np.testing.assert_allclose(actor.cuda().probabilities(state), expected, rtol=1e-5)
 
 
-def test_beta_is_that_on_the_processor(clean, photos):
+def test_clean_ratios_are_those_on_the_processor(clean, photos):
     points = projection()(photos["train"].batch())
-    arguments = {"batch_size": 20, "draws": 3, "actions": WITHOUT_NETWORK, "margin": 0}
-    on_cpu = calibrate_beta(clean, points, projection(), **arguments)
-    on_cuda = calibrate_beta(clean.cuda(), points.cuda(), projection(), **arguments)
-    assert on_cuda.beta == pytest.approx(on_cpu.beta, rel=1e-9)
+    arguments = {"batch_size": 20, "draws": 3, "actions": WITHOUT_NETWORK}
+    on_cpu = clean_ratios(clean, points, projection(), **arguments)
+    on_cuda = clean_ratios(clean.cuda(), points.cuda(), projection(), **arguments)
+    assert on_cuda["ratio"].to_numpy() == pytest.approx(on_cpu["ratio"].to_numpy(), rel=1e-9)
 
 
 def supervisor(clean, actions, denoiser=None):
@@ -415,7 +419,9 @@ def test_the_devices_random_stream_is_neither_read_nor_changed(clean, photos, cl
     brief = {**DENOISER, "epochs": 1}
     first, _ = train_denoiser(photos["train"], **brief, device="cuda")
     train_augmix(classifier, tinted(), CLASSIFIER)
-    train_actor_critic(environment(clean, "cuda", ("nop",)), episodes=1, progress=False)
+    train_actor_critic(
+        environment(clean, "cuda", ("nop",)), PolicySchedule(episodes=1), progress=False
+    )
     assert torch.equal(torch.cuda.get_rng_state(), before)
     torch.cuda.manual_seed_all(2)
     assert same_weights(train_denoiser(photos["train"], **brief, device="cuda")[0], first)

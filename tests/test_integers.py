@@ -19,10 +19,10 @@ from superstar.classifiers import (
     train_standard,
 )
 from superstar.control import ShiftEnv
-from superstar.control.actor_critic import train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.control.clustering import cluster_states
 from superstar.control.operability import fit_tree
-from superstar.control.thresholds import calibrate_beta
+from superstar.control.thresholds import clean_ratios
 from superstar.corruptions import corrupt
 from superstar.errors import InputError
 from superstar.images import ImageSet, stream
@@ -95,29 +95,26 @@ def trained(k, folder):
 
 
 def policy(k, folder):
-    result = train_actor_critic(
-        environment(k),
+    schedule = PolicySchedule(
         episodes=k(2),
         seed=k(1),
         checkpoint=Checkpoint(folder / "checkpoint"),
         checkpoint_episodes=k(1),
-        progress=False,
     )
-    return result.curves
+    return train_actor_critic(environment(k), schedule, progress=False).curves
 
 
-def strength_of_beta(k):
+def ratios(k):
     projection = Projection.create("dct", n=256, m=8, **COLOURS)
-    return calibrate_beta(
+    return clean_ratios(
         IMAGES,
         projection(IMAGES**2),
         projection,
         batch_size=k(3),
         draws=k(2),
         actions=["bilateral"],
-        margin=0.0,
         seed=k(1),
-    ).beta
+    )
 
 
 # Functions of the kind of number and a folder.
@@ -169,7 +166,7 @@ CALLS = {
     ),
     "ShiftEnv": lambda k, _: episode(k),
     "train_actor_critic": policy,
-    "calibrate_beta": lambda k, _: strength_of_beta(k),
+    "clean_ratios": lambda k, _: ratios(k),
     "fit_tree": lambda k, _: fit_tree(
         STATES, np.arange(20) % 2, np.arange(20), depths=[k(3)], seed=k(1)
     ).sweep,

@@ -9,7 +9,7 @@ from sklearn.tree import DecisionTreeClassifier
 from superstar.actions import ACTIONS
 from superstar.control.algorithm import Brakes, select_transforms
 from superstar.control.networks import always
-from superstar.control.thresholds import calibrate_beta
+from superstar.control.thresholds import calibrate_beta, clean_ratios
 from superstar.errors import InputError
 from superstar.images import stream
 from superstar.measures import Distance, Projection
@@ -18,7 +18,8 @@ TOY_ACTIONS = ("nop", "bilateral", "wavelet_bayes", "clahe_2_2")
 WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
 
 
-def calibrate(clean, **changes):
+def calibrate(clean, margin=3.0, **changes):
+    """Ratios and the β that they give."""
     arguments = {
         "reference": torch.zeros(1, 1),
         "projection": World().projection,
@@ -26,20 +27,21 @@ def calibrate(clean, **changes):
         "draws": 3,
         "actions": TOY_ACTIONS,
     }
-    return calibrate_beta(clean, **(arguments | changes))
+    ratios = clean_ratios(clean, **(arguments | changes))
+    return ratios, calibrate_beta(ratios, margin)
 
 
 def test_beta_is_the_smallest_ratio_less_the_margin(world: World):
-    calibration = calibrate(level(0.5, count=8), margin=3.0)
-    assert calibration.beta == pytest.approx(0.97, rel=1e-5)  # no spread in the toy world
-    assert set(calibration.ratios["action"]) == set(TOY_ACTIONS) - {"nop"}
-    assert len(calibration.ratios) == 9
-    means = calibration.ratios.groupby("action")["ratio"].mean()
+    ratios, beta = calibrate(level(0.5, count=8))
+    assert beta == pytest.approx(0.97, rel=1e-5)  # no spread in the toy world
+    assert set(ratios["action"]) == set(TOY_ACTIONS) - {"nop"}
+    assert len(ratios) == 9
+    means = ratios.groupby("action")["ratio"].mean()
     assert_allclose(means[["bilateral", "wavelet_bayes", "clahe_2_2"]], [0.999, 0.97, 1.1], 1e-5)
 
 
 def test_beta_is_at_most_one(world: World):
-    assert calibrate(level(0.5, count=8), actions=("clahe_2_2",)).beta == pytest.approx(1)
+    assert calibrate(level(0.5, count=8), actions=("clahe_2_2",))[1] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("distance", ["wasserstein", "sliced_wasserstein"])
@@ -55,14 +57,13 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action(distance):
         "actions": WITHOUT_NETWORK,
         "distance": distance,
     }
-    calibration = calibrate(clean, margin=2.0, **arguments)
-    ratios = calibration.ratios
+    ratios, beta = calibrate(clean, margin=2.0, **arguments)
     strongest = ratios.loc[ratios["ratio"].idxmin(), "action"]
     spread = np.std(ratios.loc[ratios["action"] == strongest, "ratio"], ddof=1)
-    assert calibration.beta == pytest.approx(min(1, ratios["ratio"].min()) - 2 * spread)
+    assert beta == pytest.approx(min(1, ratios["ratio"].min()) - 2 * spread)
 
-    pd.testing.assert_frame_equal(ratios, calibrate(clean, margin=2.0, **arguments).ratios)
-    assert calibrate(clean, seed=1, **arguments).beta != calibration.beta
+    pd.testing.assert_frame_equal(ratios, calibrate(clean, margin=2.0, **arguments)[0])
+    assert calibrate(clean, seed=1, **arguments)[1] != beta
 
     # No action passes on clean images: neither on the draws nor on all of them.
     tree = DecisionTreeClassifier().fit(np.zeros((2, 3)), [1, 1])
@@ -74,7 +75,7 @@ def test_the_margin_counts_in_spreads_of_the_strongest_action(distance):
                 always(action),
                 reference=reference,
                 projection=projection,
-                brakes=Brakes(0.9, calibration.beta, tree, 5),
+                brakes=Brakes(0.9, beta, tree, 5),
                 denoiser=None,
                 rng=np.random.default_rng(0),
                 actions=WITHOUT_NETWORK,

@@ -1,7 +1,6 @@
 """β from clean images: how far the distance falls when there is nothing to correct."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pandas as pd
 import torch
@@ -15,34 +14,8 @@ from superstar.integers import whole
 from superstar.measures import Distance
 
 
-@dataclass(frozen=True)
-class BetaCalibration:
-    """A calibrated β and what it rests on.
-
-    Attributes:
-        beta: in (0, 1].
-        ratios: one row a draw and action: `draw`, `action`, `ratio` of the distance after the
-            action to that before.
-    """
-
-    beta: float
-    ratios: pd.DataFrame
-
-
-def calibrate_beta(
-    clean: Tensor,
-    reference: Tensor,
-    projection: Embedding,
-    *,
-    batch_size: int,
-    draws: int,
-    actions: Sequence[str] = ACTIONS,
-    denoiser: Denoiser | None = None,
-    margin: float = 3.0,
-    seed: int = 0,
-    distance: str | Distance = "wasserstein",
-) -> BetaCalibration:
-    """The β that no action passes on clean images.
+def calibrate_beta(ratios: pd.DataFrame, margin: float = 3.0) -> float:
+    """The β that no action passes on clean images, in (0, 1].
 
     Two clean samples are not at distance 0, and whatever takes variance away brings them nearer,
     so with β near 1 Algorithm 1 would smooth images that need nothing. β is the smallest ratio
@@ -51,36 +24,15 @@ def calibrate_beta(
     so first actions suffice.
 
     Args:
-        clean: clean validation images other than those behind `reference`, float32 (N, 3, H, W)
-            in [0, 1]. No test image and no shift takes part.
-        reference: the projected validation set, (n, m).
-        projection: what projected it.
-        batch_size: images a draw, as many as at run time; at most N.
-        draws: at least 2.
-        actions: names; `nop`, which changes nothing, is passed over.
-        denoiser: for `dncnn`.
+        ratios: of clean validation images, as `clean_ratios` gives them. No test image and no
+            shift takes part.
         margin: in standard deviations, at least 0.
-        seed: of the draws.
-        distance: between sets of points, the one that Algorithm 1 will use: β belongs to it. A
-            name stands for `Distance.create(name)`.
 
     Raises:
-        InputError: not a batch of images, an argument outside its range, an unknown action or
-            distance, or ratios so spread out that no β in (0, 1] keeps the margin.
+        InputError: a negative margin, or ratios so different that no β in (0, 1] keeps it.
     """
     if not margin >= 0:
         raise InputError(f"the margin must be at least 0, not {margin}")
-    ratios = clean_ratios(
-        clean,
-        reference,
-        projection,
-        batch_size=batch_size,
-        draws=draws,
-        actions=actions,
-        denoiser=denoiser,
-        seed=seed,
-        distance=distance,
-    )
     by_action = ratios.groupby("action")["ratio"].agg(["min", "std"])
     strongest = by_action.iloc[int(by_action["min"].to_numpy().argmin())]
     lowest, deviation = float(strongest["min"]), float(strongest["std"])
@@ -90,7 +42,7 @@ def calibrate_beta(
             f"no beta in (0, 1] keeps a margin of {margin:g}: {strongest.name} takes clean images "
             f"to {lowest:.3g} of their distance, with a standard deviation of {deviation:.3g}"
         )
-    return BetaCalibration(beta, ratios)
+    return beta
 
 
 def clean_ratios(
@@ -107,7 +59,18 @@ def clean_ratios(
 ) -> pd.DataFrame:
     """What each action alone does to the distance of clean images.
 
-    Arguments are those of `calibrate_beta`.
+    Args:
+        clean: clean validation images other than those behind `reference`, float32 (N, 3, H, W)
+            in [0, 1].
+        reference: the projected validation set, (n, m).
+        projection: what projected it.
+        batch_size: images a draw, as many as at run time; at most N.
+        draws: at least 2.
+        actions: names; `nop`, which changes nothing, is passed over.
+        denoiser: for `dncnn`.
+        seed: of the draws.
+        distance: between sets of points, the one that Algorithm 1 will use: β belongs to it. A
+            name stands for `Distance.create(name)`.
 
     Returns:
         One row a draw and action: `draw`, `action`, `ratio` of the distance after the action to

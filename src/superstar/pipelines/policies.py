@@ -6,7 +6,7 @@ from torch import Tensor
 
 from superstar.checkpoint import Checkpoint
 from superstar.control import ShiftEnv, Supervisor
-from superstar.control.actor_critic import TrainingResult, train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, TrainingResult, train_actor_critic
 from superstar.parameters import PolicyTraining
 
 
@@ -53,8 +53,7 @@ def train(
         checkpoint: from which an interrupted training goes on.
         progress: whether to show a bar.
     """
-    return train_actor_critic(
-        env,
+    schedule = PolicySchedule(
         episodes=given.episodes,
         learning_rate=given.learning_rate,
         discount=given.discount,
@@ -65,5 +64,5 @@ def train(
         seed=seed,
         checkpoint=checkpoint,
         checkpoint_episodes=given.checkpoint_episodes,
-        progress=progress,
     )
+    return train_actor_critic(env, schedule, progress=progress)

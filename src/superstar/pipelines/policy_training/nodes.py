@@ -43,18 +43,19 @@ def calibrate_thresholds(
 ) -> tuple[dict[str, float], pd.DataFrame]:
     """Alpha and beta of Algorithm 1, and the clean images' ratios that beta rests on."""
     given = PolicyTraining.model_validate(parameters)
-    images = (design.batch(), points, Projection.from_dict(projection))
-    how: dict[str, Any] = {
-        "batch_size": SurrogateGeneration.model_validate(surrogates).policy.batch_size,
-        "draws": given.beta_draws,
-        "denoiser": denoiser.to(Execution.model_validate(execution).device),
-        "seed": seed,
-        "distance": Distance.from_dict(measure),
-    }
+    ratios = clean_ratios(
+        design.batch(),
+        points,
+        Projection.from_dict(projection),
+        batch_size=SurrogateGeneration.model_validate(surrogates).policy.batch_size,
+        draws=given.beta_draws,
+        denoiser=denoiser.to(Execution.model_validate(execution).device),
+        seed=seed,
+        distance=Distance.from_dict(measure),
+    )
     if given.beta == "calibrated":
-        calibration = calibrate_beta(*images, margin=given.beta_margin, **how)
-        return {"alpha": given.alpha, "beta": calibration.beta}, calibration.ratios
-    beta, ratios = float(given.beta), clean_ratios(*images, **how)
+        return {"alpha": given.alpha, "beta": calibrate_beta(ratios, given.beta_margin)}, ratios
+    beta = float(given.beta)
     lowest = ratios.loc[ratios["ratio"].idxmin()]
     if lowest["ratio"] < beta:
         logger.warning(

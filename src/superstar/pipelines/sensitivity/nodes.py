@@ -10,7 +10,7 @@ from torch import nn
 
 from superstar.control import Supervisor
 from superstar.control.networks import Actor, sampled
-from superstar.control.thresholds import calibrate_beta
+from superstar.control.thresholds import calibrate_beta, clean_ratios
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import (
@@ -71,7 +71,7 @@ def lay_out_points(
     def beta_at(batch_size: int) -> float:
         if given.beta != "calibrated":
             return supervisor.beta
-        return calibrate_beta(
+        ratios = clean_ratios(
             design.batch(),
             supervisor.validation_points,
             supervisor.projection,
@@ -79,10 +79,10 @@ def lay_out_points(
             draws=given.beta_draws,
             actions=supervisor.actions,
             denoiser=supervisor.denoiser,
-            margin=given.beta_margin,
             seed=seed,
             distance=supervisor.distance,
-        ).beta
+        )
+        return calibrate_beta(ratios, given.beta_margin)
 
     own = Setting(
         alpha=supervisor.alpha,
