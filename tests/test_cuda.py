@@ -327,8 +327,6 @@ def test_policy_training_is_that_on_the_processor(clean):
             environment(clean, device, WITHOUT_NETWORK),
             PolicySchedule(episodes=6, seed=3),
             progress=False,
-            PolicySchedule(episodes=6, seed=3),
-            progress=False,
         )
         for device in ("cpu", "cuda")
     ]
