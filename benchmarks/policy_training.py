@@ -12,7 +12,7 @@ from benchmarks.agreement.setups import cifar100, read_parquet_images
 from benchmarks.machine import facts
 from superstar.actions.dncnn import DnCNN, load_denoiser
 from superstar.control import ShiftEnv
-from superstar.control.actor_critic import train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.corruptions import corrupt
 from superstar.errors import InputError
 from superstar.images import from_uint8, stream, to_uint8
@@ -55,7 +55,7 @@ def measure(folder: Path, denoiser: DnCNN, console: Console) -> str:
     )
     with console.status(f"{given.episodes} episodes"):
         start = time.perf_counter()
-        result = train_actor_critic(env, seed=0, progress=False, **given.training)
+        result = train_actor_critic(env, PolicySchedule(**given.training), progress=False)
         seconds = time.perf_counter() - start
     last = result.curves["return"].tail(WINDOW).mean()
     return (

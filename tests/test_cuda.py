@@ -12,7 +12,6 @@ from torch import nn
 from superstar.actions import ACTIONS, DnCNN, apply_action, denoise, load_denoiser, save_denoiser
 from superstar.actions.denoiser_training import psnr_gains, train_denoiser
 from superstar.classifiers import (
-    Schedule,
     SmallResNet,
     accuracy,
     initialised,
@@ -25,7 +24,7 @@ from superstar.classifiers import (
     train_standard,
 )
 from superstar.control import ShiftEnv, Supervisor
-from superstar.control.actor_critic import train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.control.networks import Actor
 from superstar.control.thresholds import choose_beta, clean_ratios
 from superstar.corruptions import COMPOSITES, SHIFTS, SURROGATES, corrupt
@@ -42,7 +41,7 @@ from superstar.measures import (
 )
 from superstar.parameters import Execution
 from superstar.photos import photo_patches
-from superstar.training import global_seed, supports_bfloat16
+from superstar.training import Schedule, global_seed, supports_bfloat16
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -50,7 +49,7 @@ SIDE = 32
 COLOURS = {"mean": (0.45, 0.45, 0.45), "std": (0.25, 0.25, 0.25)}
 WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
 DENOISER = {"depth": 4, "width": 16, "crop": 16, "batch_size": 16, "epochs": 24, "threads": 1}
-CLASSIFIER = Schedule(epochs=4, batch_size=16, learning_rate=0.01, threads=1, device="cuda")
+CLASSIFIER = Schedule(4, 16, learning_rate=0.01, weight_decay=0.05, threads=1, device="cuda")
 BFLOAT16 = 0.02
 """Error of a shallow denoiser in bfloat16, as a share of what it takes off."""
 
@@ -325,7 +324,9 @@ def environment(clean, device, actions, denoiser=None):
 def test_policy_training_is_that_on_the_processor(clean):
     results = [
         train_actor_critic(
-            environment(clean, device, WITHOUT_NETWORK), episodes=6, seed=3, progress=False
+            environment(clean, device, WITHOUT_NETWORK),
+            PolicySchedule(episodes=6, seed=3),
+            progress=False,
         )
         for device in ("cpu", "cuda")
     ]
@@ -336,7 +337,7 @@ def test_policy_training_is_that_on_the_processor(clean):
 
 def test_policy_training_with_the_denoiser(clean, denoiser):
     env = environment(clean, "cuda", ACTIONS, denoiser)
-    result = train_actor_critic(env, episodes=12, seed=3, progress=False)
+    result = train_actor_critic(env, PolicySchedule(episodes=12, seed=3), progress=False)
     assert result.curves["dncnn"].sum() > 0
     assert np.isfinite(result.curves["return"]).all()
     assert all(torch.isfinite(weight).all() for weight in result.actor.parameters())
@@ -350,7 +351,7 @@ def test_actor_on_the_device():
     np.testing.assert_allclose(actor.cuda().probabilities(state), expected, rtol=1e-5)
 
 
-def test_beta_is_that_on_the_processor(clean, photos):
+def test_clean_ratios_are_those_on_the_processor(clean, photos):
     points = projection()(photos["train"].batch())
     arguments = {"batch_size": 20, "draws": 3, "actions": WITHOUT_NETWORK}
     on_cpu = clean_ratios(clean, points, projection(), **arguments)
@@ -416,7 +417,9 @@ def test_the_devices_random_stream_is_neither_read_nor_changed(clean, photos, cl
     brief = {**DENOISER, "epochs": 1}
     first, _ = train_denoiser(photos["train"], **brief, device="cuda")
     train_augmix(classifier, tinted(), CLASSIFIER)
-    train_actor_critic(environment(clean, "cuda", ("nop",)), episodes=1, progress=False)
+    train_actor_critic(
+        environment(clean, "cuda", ("nop",)), PolicySchedule(episodes=1), progress=False
+    )
     assert torch.equal(torch.cuda.get_rng_state(), before)
     torch.cuda.manual_seed_all(2)
     assert same_weights(train_denoiser(photos["train"], **brief, device="cuda")[0], first)

@@ -1,5 +1,6 @@
 import logging
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from superstar import training as module
 from superstar.checkpoint import Checkpoint
 from superstar.errors import InputError
 from superstar.training import (
+    Schedule,
     fit,
     fixed_threads,
     global_seed,
@@ -18,7 +20,7 @@ from superstar.training import (
     supports_bfloat16,
 )
 
-SETTINGS = {"epochs": 6, "batch_size": 16, "learning_rate": 0.05, "threads": 1}
+SCHEDULE = Schedule(epochs=6, batch_size=16, learning_rate=0.05, threads=1)
 
 
 def new_model():
@@ -37,13 +39,13 @@ def regression(model=None, **changes):
     def loss(network, inputs, targets):
         return (network(inputs).float() - targets).square().mean()
 
-    history = fit(model, make_batch, loss, len(points), **{**SETTINGS, **changes})
+    history = fit(model, make_batch, loss, len(points), replace(SCHEDULE, **changes))
     return model, history
 
 
 def test_loss_falls_and_the_model_is_left_in_eval_mode():
     model, history = regression()
-    assert len(history) == SETTINGS["epochs"]
+    assert len(history) == SCHEDULE.epochs
     assert history[-1] < 0.2 * history[0]
     assert not model.training
 
@@ -81,8 +83,8 @@ def test_number_of_threads_is_fixed_and_restored():
         lambda indices, generator: (points[indices],),
         loss,
         len(points),
+        replace(SCHEDULE, threads=before + 1),
         untrained_loss=1e9,
-        **{**SETTINGS, "threads": before + 1},
     )
     assert set(seen) == {before + 1}
     assert torch.get_num_threads() == before
@@ -109,8 +111,8 @@ def test_each_item_comes_at_most_once_an_epoch():
         make_batch,
         lambda network, inputs: network(inputs).float().square().mean(),
         70,
+        SCHEDULE,
         untrained_loss=1e9,
-        **SETTINGS,
     )
     assert len(drawn) == 6 * (70 // 16)
     epochs = torch.stack(drawn).reshape(6, -1)
@@ -127,9 +129,8 @@ def test_weight_decay_spares_biases_and_norms():
         lambda indices, generator: (torch.ones(len(indices), 4),),
         lambda network, inputs: 0 * network(inputs).sum(),
         32,
-        weight_decay=0.5,
+        replace(SCHEDULE, weight_decay=0.5),
         untrained_loss=1.0,
-        **SETTINGS,
     )
     assert model[0].weight.abs().sum() < 0.99 * weight.abs().sum()
     assert torch.equal(model[0].bias, bias)
@@ -149,13 +150,6 @@ def test_a_loss_that_is_not_finite_is_reported():
         regression(model)
 
 
-def test_gradients_are_clipped():
-    model = new_model()
-    regression(model, clip_norm=1e-3, epochs=1)
-    norm = torch.stack([p.grad.norm() for p in model.parameters()]).norm()
-    assert norm <= 1e-3 * 1.001
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -164,7 +158,6 @@ def test_gradients_are_clipped():
         ("learning_rate", 0.0),
         ("learning_rate", math.nan),
         ("warm_up", 1.0),
-        ("check_after", 1.5),
         ("threads", 0),
         ("checkpoint_epochs", 0),
     ],
@@ -188,7 +181,7 @@ def convolutional():
         )  # fmt: skip
 
 
-def train_convolutional(killed_in=None, model=None, **changes):
+def train_convolutional(killed_in=None, model=None, settings=None, **changes):
     """Tell bright noise images from dark ones; stop in the middle of an epoch, if asked to."""
     images = torch.rand(64, 3, 8, 8, generator=torch.Generator().manual_seed(1))
     images[::2] *= 0.7
@@ -206,8 +199,11 @@ def train_convolutional(killed_in=None, model=None, **changes):
         logits = network(inputs).float().flatten()
         return nn.functional.binary_cross_entropy_with_logits(logits, targets)
 
-    given = {**SETTINGS, "epochs": 5, "learning_rate": 0.01, "weight_decay": 0.1, **changes}
-    history = fit(model, make_batch, loss, len(images), untrained_loss=1e9, **given)
+    given = {"epochs": 5, "learning_rate": 0.01, "weight_decay": 0.1} | changes
+    schedule = replace(SCHEDULE, **given)
+    history = fit(
+        model, make_batch, loss, len(images), schedule, untrained_loss=1e9, settings=settings
+    )
     return model, history, len(calls)
 
 

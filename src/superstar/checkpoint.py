@@ -61,7 +61,7 @@ class Checkpoint:
         beside = self._beside
         beside.parent.mkdir(parents=True, exist_ok=True)
         values = json.dumps(state.values)
-        header = {"values": values, "digest": _digest(values, state.tensors)}
+        header = {"values": values, "digest": digest(state.tensors, values)}
         save_tensors(state.tensors, beside, self._identity(settings) | header)
         os.replace(beside, self.path)
 
@@ -84,7 +84,7 @@ class Checkpoint:
                     return None
                 # Copies, since what lies in the file is not aligned, and some sums depend on that.
                 tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
-            if _digest(header["values"], tensors) != header["digest"]:
+            if digest(tensors, header["values"]) != header["digest"]:
                 raise ValueError("its contents are not those that were written")
             return TrainingState(tensors, json.loads(header["values"]))
         except (SafetensorError, OSError, KeyError, ValueError) as error:
@@ -170,11 +170,11 @@ def own_part(name: str) -> Checkpoint | None:
     return None if folder is None else folder.part(name)
 
 
-def _digest(values: str, tensors: Mapping[str, Tensor]) -> str:
+def digest(tensors: Mapping[str, Tensor], values: str = "") -> str:
     """Of contents alone: safetensors notices a file that is cut short, but no changed byte."""
-    digest = hashlib.sha256(values.encode())
+    found = hashlib.sha256(values.encode())
     for name in sorted(tensors):
-        tensor = tensors[name].detach().contiguous()
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        digest.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
-    return digest.hexdigest()[:32]
+        tensor = tensors[name].detach().cpu().contiguous()
+        found.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
+        found.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
+    return found.hexdigest()[:32]

@@ -1,6 +1,5 @@
 """The training loop that classifiers and the denoiser share."""
 
-import hashlib
 import logging
 import math
 import time
@@ -14,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
 
-from superstar.checkpoint import Checkpoint, TrainingState, restore, tensors_of
+from superstar.checkpoint import Checkpoint, TrainingState, digest, restore, tensors_of
 from superstar.errors import InputError
 from superstar.images import check_seed, stream
 from superstar.integers import whole
@@ -23,6 +22,9 @@ logger = logging.getLogger(__name__)
 
 LOG_SECONDS = 30.0
 """An epoch gets a line in the log once that much time has passed since the last line."""
+
+CHECK_AFTER = 0.5
+"""Share of the steps after which a loss that has not fallen ends a training."""
 
 MakeBatch = Callable[[Tensor, torch.Generator], tuple[Tensor, ...]]
 """Indices int64 (B,) and a generator in, the tensors of one training step out."""
@@ -132,56 +134,75 @@ def one_cycle(progress: float, warm_up: float) -> float:
     return (1 + math.cos(math.pi * (progress - warm_up) / (1 - warm_up))) / 2
 
 
-def fit(
-    model: nn.Module,
-    make_batch: MakeBatch,
-    loss: Loss,
-    items: int,
-    *,
-    epochs: int,
-    batch_size: int,
-    learning_rate: float,
-    weight_decay: float = 0.0,
-    warm_up: float = 0.25,
-    clip_norm: float | None = None,
-    untrained_loss: float | None = None,
-    check_after: float = 0.5,
-    seed: int = 0,
-    threads: int = 2,
-    device: str | torch.device = "cpu",
-    description: str = "training",
-    checkpoint: Checkpoint | None = None,
-    checkpoint_epochs: int = 1,
-    settings: Mapping[str, Any] | None = None,
-) -> list[float]:
-    """Train a model in place: AdamW, a one-cycle schedule, bfloat16 where the device has it.
+@dataclass(frozen=True)
+class Schedule:
+    """How long and in what steps a network is trained.
 
-    The result depends on the arguments, the processor and `threads`, and on no global state; it
-    differs between numbers of threads, so keep `threads` fixed where runs are compared.
-
-    Args:
-        model: trained in place, left on `device` in eval mode.
-        make_batch: makes the tensors of a step from the indices of its items and a generator.
-        loss: the scalar to minimise, from the model and a batch's tensors.
-        items: number of items in an epoch; each is drawn at most once in it.
+    Attributes:
         epochs: passes over the items.
         batch_size: items a step; an epoch leaves out what does not fill a batch.
         learning_rate: highest rate of the one-cycle schedule.
         weight_decay: of AdamW; applies to matrices and kernels, not to biases or norms.
         warm_up: share of the steps in which the rate rises.
-        clip_norm: largest norm of a gradient; None for no bound.
-        untrained_loss: what a model that has learnt nothing would score; the loss of the first
-            step if None.
-        check_after: share of the steps after which the loss must have fallen below that.
-        seed: of the order of items, of all that `make_batch` draws, and of dropout.
-        threads: of the processor.
+        seed: of the order of items, of all that is drawn for them, and of dropout.
+        threads: of the processor; results depend on it.
         device: where to train.
-        description: what the progress bar and the log call it.
-        checkpoint: where to keep how far training has come. What an earlier call from the same
-            weights with the same arguments left there is gone on from, to the same result as
+        checkpoint: where to keep how far training has come. What an earlier training from the same
+            weights with the same settings left there is gone on from, to the same result as
             without a break; anything else there is replaced.
         checkpoint_epochs: how many epochs go by from one checkpoint to the next, at least 1;
             there is one after the last epoch too.
+
+    Raises:
+        InputError: a number out of its range.
+    """
+
+    epochs: int
+    batch_size: int
+    learning_rate: float
+    weight_decay: float = 0.0
+    warm_up: float = 0.25
+    seed: int = 0
+    threads: int = 2
+    device: str | torch.device = "cpu"
+    checkpoint: Checkpoint | None = None
+    checkpoint_epochs: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_size", "threads", "checkpoint_epochs"):
+            object.__setattr__(self, name, whole(getattr(self, name), name, 1))
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        if not self.learning_rate > 0:
+            raise InputError(f"learning_rate must be positive, but is {self.learning_rate}")
+        if not 0 <= self.warm_up < 1:
+            raise InputError(f"warm_up must lie in [0, 1), but is {self.warm_up}")
+
+
+def fit(
+    model: nn.Module,
+    make_batch: MakeBatch,
+    loss: Loss,
+    items: int,
+    schedule: Schedule,
+    *,
+    description: str = "training",
+    untrained_loss: float | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> list[float]:
+    """Train a model in place: AdamW, a one-cycle schedule, bfloat16 where the device has it.
+
+    The result depends on the arguments and the processor, and on no global state; it differs
+    between numbers of threads, so keep that number fixed where runs are compared.
+
+    Args:
+        model: trained in place, left on the schedule's device in eval mode.
+        make_batch: makes the tensors of a step from the indices of its items and a generator.
+        loss: the scalar to minimise, from the model and a batch's tensors.
+        items: number of items in an epoch; each is drawn at most once in it.
+        schedule: of the training.
+        description: what the progress bar and the log call it.
+        untrained_loss: what a model that has learnt nothing would score; the loss of the first
+            step if None. Half-way through the loss must have fallen below that.
         settings: what `make_batch` and `loss` depend on beside the data, as JSON can hold it; a
             checkpoint is gone on from only where these are the same too.
 
@@ -189,36 +210,32 @@ def fit(
         Mean loss of each epoch.
 
     Raises:
-        InputError: a number out of its range; a loss that is not finite; or one that has not
-            fallen by `check_after`.
+        InputError: no item; a loss that is not finite; or one that has not fallen in time.
     """
-    _check_settings(learning_rate, warm_up, check_after)
-    items, epochs = whole(items, "items", 1), whole(epochs, "epochs", 1)
-    batch_size = min(whole(batch_size, "batch_size", 1), items)
-    checkpoint_epochs = whole(checkpoint_epochs, "checkpoint_epochs", 1)
-    seed, device = check_seed(seed), torch.device(device)
+    items, device = whole(items, "items", 1), torch.device(schedule.device)
+    checkpoint, epochs = schedule.checkpoint, schedule.epochs
+    batch_size = min(schedule.batch_size, items)
     steps = items // batch_size
     total = epochs * steps
-    check_step = max(1, math.ceil(check_after * total))
+    check_step = max(1, math.ceil(CHECK_AFTER * total))
     half = torch.autocast(device.type, torch.bfloat16, enabled=supports_bfloat16(device))
     identity = {
-        "weights": _digest(model) if checkpoint is not None else "",
+        "weights": digest(model.state_dict()) if checkpoint is not None else "",
         "items": items,
         "epochs": epochs,
         "batch_size": batch_size,
-        "learning_rate": learning_rate,
-        "weight_decay": weight_decay,
-        "warm_up": warm_up,
-        "clip_norm": clip_norm,
-        "seed": seed,
-        "threads": threads,
+        "learning_rate": schedule.learning_rate,
+        "weight_decay": schedule.weight_decay,
+        "warm_up": schedule.warm_up,
+        "seed": schedule.seed,
+        "threads": schedule.threads,
         "device": device.type,
         "bfloat16": supports_bfloat16(device),
         **(settings or {}),
     }
     model.to(device).to(memory_format=torch.channels_last).train()
-    optimizer = torch.optim.AdamW(_groups(model, weight_decay), lr=learning_rate)
-    run = _Run(model, optimizer, torch.Generator().manual_seed(seed))
+    optimizer = torch.optim.AdamW(_groups(model, schedule.weight_decay))
+    run = _Run(model, optimizer, torch.Generator().manual_seed(schedule.seed))
     losses = run.losses
     saved = None if checkpoint is None else checkpoint.load(identity)
     if saved is not None:
@@ -226,7 +243,7 @@ def fit(
         logger.info("%s goes on from epoch %d", description, len(losses) // steps + 1)
     started = logged = time.perf_counter()
     with (
-        fixed_threads(threads),
+        fixed_threads(schedule.threads),
         torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True),
         _progress() as progress,
     ):
@@ -234,19 +251,18 @@ def fit(
             description, total=total, completed=len(losses), loss=losses[-1] if losses else math.nan
         )
         for epoch in range(len(losses) // steps, epochs):
-            with global_seed(_seed_of_epoch(seed, epoch), device):
+            with global_seed(_seed_of_epoch(schedule.seed, epoch), device):
                 order = torch.randperm(items, generator=run.generator)
                 for indices in order[: steps * batch_size].split(batch_size):
                     batch = [_on(device, part) for part in make_batch(indices, run.generator)]
-                    rate = learning_rate * one_cycle((len(losses) + 0.5) / total, warm_up)
+                    progressed = (len(losses) + 0.5) / total
+                    rate = schedule.learning_rate * one_cycle(progressed, schedule.warm_up)
                     for group in optimizer.param_groups:
                         group["lr"] = rate
                     optimizer.zero_grad(set_to_none=True)
                     with half:
                         value = loss(model, *batch)
                     value.backward()
-                    if clip_norm is not None:
-                        nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
                     optimizer.step()
                     losses.append(value.item())
                     _check_progress(losses, check_step, untrained_loss, description)
@@ -264,7 +280,7 @@ def fit(
                 )
                 logged = now
             if checkpoint is not None and (
-                (epoch + 1) % checkpoint_epochs == 0 or epoch + 1 == epochs
+                (epoch + 1) % schedule.checkpoint_epochs == 0 or epoch + 1 == epochs
             ):
                 checkpoint.save(identity, run.state())
     model.eval()
@@ -302,26 +318,8 @@ class _Run:
         self.losses[:] = saved.values["losses"]
 
 
-def _digest(model: nn.Module) -> str:
-    """Tells apart models with other tensors."""
-    digest = hashlib.sha256()
-    for name, tensor in model.state_dict().items():
-        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)} ".encode())
-        digest.update(tensor.detach().cpu().flatten().view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
-
-
 def _seed_of_epoch(seed: int, epoch: int) -> int:
     return int(stream(seed, "fit", epoch).integers(2**63))
-
-
-def _check_settings(learning_rate: float, warm_up: float, check_after: float) -> None:
-    if not learning_rate > 0:
-        raise InputError(f"learning_rate must be positive, but is {learning_rate}")
-    if not 0 <= warm_up < 1:
-        raise InputError(f"warm_up must lie in [0, 1), but is {warm_up}")
-    if not 0 < check_after <= 1:
-        raise InputError(f"check_after must lie in (0, 1], but is {check_after}")
 
 
 def _groups(model: nn.Module, weight_decay: float) -> list[dict[str, object]]:

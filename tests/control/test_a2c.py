@@ -9,7 +9,7 @@ from control_toys import Signpost, World, hundredfold, level
 
 from superstar.control import ShiftEnv
 from superstar.control.a2c import train_a2c
-from superstar.control.actor_critic import evaluate_policy, train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, evaluate_policy, train_actor_critic
 from superstar.errors import InputError
 
 
@@ -50,7 +50,7 @@ def test_on_one_environment_both_find_the_way(world: World):
         ssim_weight=0,
         ssim_threshold=0,
     )
-    ours = train_actor_critic(env, episodes=400, seed=0, progress=False).actor
+    ours = train_actor_critic(env, PolicySchedule(episodes=400, seed=0), progress=False).actor
     theirs = train_a2c(env, episodes=400, seed=0)
     for actor in (ours, theirs):
         table = pd.concat(evaluate_policy(env, actor, [0, 1], seed=seed) for seed in range(10))

@@ -13,9 +13,9 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 
 from superstar.actions import ACTIONS
-from superstar.checkpoint import Checkpoint, _digest
+from superstar.checkpoint import Checkpoint, digest
 from superstar.control import ShiftEnv
-from superstar.control.actor_critic import evaluate_policy, train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, evaluate_policy, train_actor_critic
 from superstar.control.networks import (
     Actor,
     Critic,
@@ -68,10 +68,12 @@ def test_baseline_policies():
     assert {always(2)(state, rng) for _ in range(10)} == {2}
 
 
+def learned(env, **given):
+    return train_actor_critic(env, PolicySchedule(**given), progress=False)
+
+
 def test_it_learns_which_action_a_state_wants():
-    result = train_actor_critic(
-        Signpost(), episodes=700, learning_rate=1e-3, seed=0, progress=False
-    )
+    result = learned(Signpost(), episodes=700, learning_rate=1e-3, seed=0)
     for wanted in range(3):
         probabilities = result.actor.probabilities(np.eye(3, dtype=np.float32)[wanted])
         assert probabilities[wanted] > 0.8
@@ -86,9 +88,7 @@ def test_it_learns_which_action_a_state_wants():
 def test_equal_seeds_give_equal_networks_and_leave_global_state_alone():
     threads = torch.get_num_threads()
     before = torch.get_rng_state()
-    first, second, other = (
-        train_actor_critic(Signpost(), episodes=20, seed=seed, progress=False) for seed in (3, 3, 4)
-    )
+    first, second, other = (learned(Signpost(), episodes=20, seed=seed) for seed in (3, 3, 4))
     assert same(first.actor, second.actor)
     assert same(first.critic, second.critic)
     pd.testing.assert_frame_equal(first.curves, second.curves)
@@ -98,10 +98,7 @@ def test_equal_seeds_give_equal_networks_and_leave_global_state_alone():
 
 
 def test_reward_scale_changes_the_critics_units_not_the_curves():
-    plain, scaled = (
-        train_actor_critic(Signpost(), episodes=1, reward_scale=scale, progress=False)
-        for scale in (1.0, 0.01)
-    )
+    plain, scaled = (learned(Signpost(), episodes=1, reward_scale=scale) for scale in (1.0, 0.01))
     pd.testing.assert_frame_equal(plain.curves, scaled.curves)
     # Adam's first step has the same size whatever the scale of the gradient.
     for a, b in zip(plain.actor.parameters(), scaled.actor.parameters(), strict=True):
@@ -122,7 +119,7 @@ def two_batches(**changes) -> ShiftEnv:
 def test_curves_tell_the_story_of_each_episode(world: World):
     actions = ("nop", "wavelet_bayes", "clahe_2_1")
     env = two_batches()
-    curves = train_actor_critic(env, episodes=30, seed=1, progress=False).curves
+    curves = learned(env, episodes=30, seed=1).curves
     assert list(curves["episode"]) == list(range(30))
     assert (curves[list(actions)].sum(axis=1) == curves["length"]).all()
     assert_allclose(curves["exploration"], [0.9 ** (0.07 * (e + 1)) for e in range(30)])
@@ -140,7 +137,7 @@ def test_curves_tell_the_story_of_each_episode(world: World):
 
 
 def test_the_curve_of_rewards_averages_over_two_hundred_episodes():
-    curves = train_actor_critic(Signpost(), episodes=230, progress=False).curves
+    curves = learned(Signpost(), episodes=230).curves
     reward = curves["reward"].to_numpy()
     for last in (0, 99, 199, 229):
         window = reward[max(0, last - 199) : last + 1]
@@ -169,13 +166,12 @@ def test_a_killed_training_goes_on_to_the_same_end(
     world: World, tmp_path: Path, caplog: pytest.LogCaptureFixture, make, episode: int
 ):
     def train(env, checkpoint=None):
-        return train_actor_critic(
+        return learned(
             env,
             episodes=20,
             seed=7,
             checkpoint=checkpoint,
             checkpoint_episodes=5,
-            progress=False,
         )
 
     straight = train(make())
@@ -194,10 +190,10 @@ def test_a_killed_training_goes_on_to_the_same_end(
 
 def test_a_finished_training_is_not_repeated(world: World, tmp_path: Path):
     checkpoint = Checkpoint(tmp_path / "policy.safetensors")
-    arguments = {"episodes": 7, "checkpoint": checkpoint, "progress": False}
-    first = train_actor_critic(two_batches(), **arguments)
+    arguments = {"episodes": 7, "checkpoint": checkpoint}
+    first = learned(two_batches(), **arguments)
     env = two_batches()
-    again = train_actor_critic(env, **arguments)
+    again = learned(env, **arguments)
     assert env.steps == 0
     assert same(first.actor, again.actor)
     pd.testing.assert_frame_equal(first.curves, again.curves, check_exact=True)
@@ -217,22 +213,22 @@ def test_a_finished_training_is_not_repeated(world: World, tmp_path: Path):
     ],
 )
 def test_a_checkpoint_of_other_arguments_is_replaced(tmp_path: Path, change):
-    given = {"episodes": 8, "progress": False}
-    plain = train_actor_critic(Signpost(), **(given | change))
+    given = {"episodes": 8}
+    plain = learned(Signpost(), **(given | change))
     checkpoint = Checkpoint(tmp_path / "policy.safetensors")
-    train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
+    learned(Signpost(), **given, checkpoint=checkpoint)
     before = checkpoint.path.read_bytes()
-    other = train_actor_critic(Signpost(), **(given | change), checkpoint=checkpoint)
+    other = learned(Signpost(), **(given | change), checkpoint=checkpoint)
     assert same(plain.actor, other.actor)
     pd.testing.assert_frame_equal(plain.curves, other.curves, check_exact=True)
     assert checkpoint.path.read_bytes() != before
 
 
 def test_a_checkpoint_of_another_version_is_replaced(tmp_path: Path, caplog):
-    given = {"episodes": 8, "progress": False}
-    plain = train_actor_critic(Signpost(), **given)
+    given = {"episodes": 8}
+    plain = learned(Signpost(), **given)
     checkpoint = Checkpoint(tmp_path / "policy.safetensors")
-    train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
+    learned(Signpost(), **given, checkpoint=checkpoint)
     with safe_open(checkpoint.path, framework="pt") as file:
         header = file.metadata()
     tensors = load_file(checkpoint.path)
@@ -243,28 +239,26 @@ def test_a_checkpoint_of_another_version_is_replaced(tmp_path: Path, caplog):
         ({f"x{name}": tensor for name, tensor in tensors.items()}, header),
     ):
         contents, told = damaged
-        told |= {"digest": _digest(told["values"], contents)}
+        told |= {"digest": digest(contents, told["values"])}
         save_file(contents, checkpoint.path, metadata=told)
-        other = train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
+        other = learned(Signpost(), **given, checkpoint=checkpoint)
         assert same(plain.actor, other.actor)
         assert "another version" in caplog.text
         caplog.clear()
     checkpoint.remove()
     checkpoint.path.mkdir()
     with pytest.raises(InputError, match="is a folder"):
-        train_actor_critic(Signpost(), **given, checkpoint=checkpoint)
+        learned(Signpost(), **given, checkpoint=checkpoint)
 
 
 @pytest.mark.parametrize("change", [{"learning_rate": 1e30}, {"reward_scale": 1e38}])
 def test_training_that_diverges_says_so(change):
     with pytest.raises(InputError, match="its training has diverged"):
-        train_actor_critic(Signpost(), episodes=20, progress=False, exploration_floor=0.0, **change)
+        learned(Signpost(), episodes=20, exploration_floor=0.0, **change)
 
 
 def test_exploration_stops_at_its_floor():
-    curves = train_actor_critic(
-        Signpost(), episodes=5, exploration_base=0.5, exploration_rate=2, progress=False
-    ).curves
+    curves = learned(Signpost(), episodes=5, exploration_base=0.5, exploration_rate=2).curves
     assert_allclose(curves["exploration"], [0.25, 0.1, 0.1, 0.1, 0.1])
 
 
@@ -391,18 +385,18 @@ def test_files_that_are_no_released_networks_are_refused(tmp_path):
 )
 def test_bad_arguments_are_refused(changes, message: str):
     with pytest.raises(InputError, match=message):
-        train_actor_critic(Signpost(), **({"episodes": 1, "progress": False} | changes))
+        learned(Signpost(), **({"episodes": 1} | changes))
 
 
 def test_other_kinds_of_environments_are_refused():
     env = Signpost()
     env.action_space = spaces.Box(0, 1, (2,))
     with pytest.raises(InputError, match="action space"):
-        train_actor_critic(env, episodes=1, progress=False)
+        learned(env, episodes=1)
     env = Signpost()
     env.observation_space = spaces.Box(0, 1, (4,))
     with pytest.raises(InputError, match="observations"):
-        train_actor_critic(env, episodes=1, progress=False)
+        learned(env, episodes=1)
 
 
 def test_a_critic_survives_a_file(tmp_path):

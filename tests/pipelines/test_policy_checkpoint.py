@@ -14,7 +14,7 @@ from kedro.runner import SequentialRunner
 
 from superstar import hooks
 from superstar.checkpoint import own_checkpoint, own_part
-from superstar.control.actor_critic import train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.datasets import CSVDataset
 
 RESUME = {"only_missing_outputs": True}
@@ -58,9 +58,8 @@ class Project:
 
         env.reset, self.started = count, started
         # The seed of the training itself is fixed: only the fingerprint tells the runs apart.
-        curves = train_actor_critic(
-            env, episodes=8, checkpoint=own_part("policy"), checkpoint_episodes=2, progress=False
-        ).curves
+        schedule = PolicySchedule(8, checkpoint=own_part("policy"), checkpoint_episodes=2)
+        curves = train_actor_critic(env, schedule, progress=False).curves
         return curves, pd.DataFrame({"seed": [seed]})
 
     def run(self, seed=1, fail_at=None, **run_params):

@@ -11,7 +11,7 @@ from superstar.actions.dncnn import DnCNN, denoise
 from superstar.errors import InputError
 from superstar.images import ImageSet, check_images, stream
 from superstar.jpeg import through_jpeg
-from superstar.training import fit, global_seed, random_windows
+from superstar.training import Schedule, fit, global_seed, random_windows
 
 SMALLEST_ERROR = 1 / (12 * 255**2)
 """Mean squared error of rounding to 8 bits; a smaller error counts as this one (59 dB)."""
@@ -86,13 +86,15 @@ def train_denoiser(
         make_batch,
         loss,
         len(images),
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        warm_up=WARM_UP,
-        seed=seed,
-        threads=threads,
-        device=device,
+        Schedule(
+            epochs,
+            batch_size,
+            learning_rate,
+            warm_up=WARM_UP,
+            seed=seed,
+            threads=threads,
+            device=device,
+        ),
         description="denoiser",
     )
     return model.fuse(), history

@@ -2,7 +2,6 @@
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import log
 from typing import TypeVar
 
@@ -11,10 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from superstar.checkpoint import Checkpoint
 from superstar.errors import InputError
 from superstar.images import ImageSet
-from superstar.training import Loss, fit, global_seed, random_windows
+from superstar.training import Loss, Schedule, fit, global_seed, random_windows
 
 Network = TypeVar("Network", bound=nn.Module)
 """Maps images in [0, 1] to logits."""
@@ -34,37 +32,13 @@ def initialised(build: Callable[[], Network], seed: int) -> Network:
         return build()
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """What the training of a classifier needs, whatever the scheme.
-
-    Attributes:
-        epochs: passes over the images.
-        batch_size: images a step.
-        learning_rate: highest rate of the one-cycle schedule.
-        weight_decay: of AdamW.
-        shift: largest shift in pixels along either axis, before any other augmentation.
-        seed: of the order of images and of all that is drawn.
-        threads: of the processor; results depend on it.
-        device: where to train.
-        checkpoint: from which an interrupted training goes on, see `superstar.training.fit`.
-        checkpoint_epochs: how many epochs go by from one checkpoint to the next.
-    """
-
-    epochs: int
-    batch_size: int
-    learning_rate: float
-    weight_decay: float = 0.05
-    shift: int = 4
-    seed: int = 0
-    threads: int = 2
-    device: str | torch.device = "cpu"
-    checkpoint: Checkpoint | None = None
-    checkpoint_epochs: int = 1
-
-
 def train_standard(
-    network: Network, images: ImageSet, schedule: Schedule, *, label_smoothing: float = 0.0
+    network: Network,
+    images: ImageSet,
+    schedule: Schedule,
+    *,
+    shift: int = 4,
+    label_smoothing: float = 0.0,
 ) -> tuple[Network, list[float]]:
     """Train an ordinary classifier: shifts and mirror images are its only augmentation.
 
@@ -72,6 +46,7 @@ def train_standard(
         network: with its initial weights, as `initialised` gives them; not changed.
         images: training images and their labels.
         schedule: of the training.
+        shift: largest shift in pixels along either axis.
         label_smoothing: weight of the uniform distribution in the target, in [0, 1).
 
     Returns:
@@ -92,6 +67,7 @@ def train_standard(
         schedule,
         lambda windows, labels, generator: (windows, labels),
         loss,
+        shift=shift,
         label_smoothing=label_smoothing,
     )
 
@@ -103,6 +79,8 @@ def train_scheme(
     schedule: Schedule,
     augment: Augment,
     loss: Loss,
+    *,
+    shift: int,
     **settings: float,
 ) -> tuple[Network, list[float]]:
     """Train a copy of a network by a scheme of its own batches and loss.
@@ -113,6 +91,7 @@ def train_scheme(
         images: training images and their labels.
         schedule: of the training.
         augment: makes the tensors of a step.
+        shift: largest shift in pixels along either axis, before any other augmentation.
         loss: the scalar to minimise, from the network and those tensors.
         settings: what `augment` and `loss` depend on, see `superstar.training.fit`.
 
@@ -129,7 +108,7 @@ def train_scheme(
     pixels, labels = _tensors(images, classes)
 
     def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
-        windows = random_windows(pixels, indices, generator, margin=schedule.shift)
+        windows = random_windows(pixels, indices, generator, margin=shift)
         return augment(windows, labels[indices], generator)
 
     history = fit(
@@ -137,18 +116,10 @@ def train_scheme(
         make_batch,
         loss,
         len(images),
-        epochs=schedule.epochs,
-        batch_size=schedule.batch_size,
-        learning_rate=schedule.learning_rate,
-        weight_decay=schedule.weight_decay,
-        untrained_loss=log(classes),
-        seed=schedule.seed,
-        threads=schedule.threads,
-        device=schedule.device,
+        schedule,
         description=f"classifier {scheme}",
-        checkpoint=schedule.checkpoint,
-        checkpoint_epochs=schedule.checkpoint_epochs,
-        settings={"scheme": scheme, "shift": schedule.shift, **settings},
+        untrained_loss=log(classes),
+        settings={"scheme": scheme, "shift": shift, **settings},
     )
     return classifier, history
 

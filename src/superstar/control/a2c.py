@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 from torch import nn
 
-from superstar.control.actor_critic import check_training
+from superstar.control.actor_critic import PolicySchedule
 from superstar.control.networks import HIDDEN, THREADS, Actor
 from superstar.control.rollouts import action_names
 from superstar.errors import InputError
@@ -51,7 +51,7 @@ def train_a2c(
         InputError: stable-baselines3 is not installed, an argument outside its range or another
             kind of environment.
     """
-    check_training(episodes, learning_rate, discount, reward_scale)
+    PolicySchedule(episodes, learning_rate, discount, reward_scale=reward_scale)  # Checks them.
     n_actions = len(action_names(env))
     try:
         from stable_baselines3 import A2C

@@ -66,30 +66,14 @@ class TrainingResult:
     curves: pd.DataFrame
 
 
-def train_actor_critic(
-    env: gymnasium.Env,
-    *,
-    episodes: int,
-    learning_rate: float = 1e-4,
-    discount: float = 0.9,
-    exploration_base: float = 0.9,
-    exploration_rate: float = 0.07,
-    exploration_floor: float = 0.1,
-    reward_scale: float = 0.01,
-    seed: int = 0,
-    checkpoint: Checkpoint | None = None,
-    checkpoint_episodes: int = 100,
-    progress: bool = True,
-) -> TrainingResult:
-    """Learn a policy with Monte Carlo advantage actor-critic, an update each episode.
+@dataclass(frozen=True)
+class PolicySchedule:
+    """How long and how a policy is learned; the defaults are the paper's, but for `reward_scale`.
 
     In episode e = 0, 1, ... each action is drawn uniformly with probability
-    max(floor, base^(decay·(e + 1))), otherwise from the policy. The defaults are the paper's
-    (appendix E), but for `reward_scale`.
+    max(floor, base^(rate·(e + 1))), otherwise from the policy.
 
-    Args:
-        env: observations float32 (3,), a `Discrete` action space starting at 0; what chance it
-            has must come from its `np_random`.
+    Attributes:
         episodes: how many, at least 1.
         learning_rate: Adam's, of both networks.
         discount: γ of the returns, in [0, 1].
@@ -101,37 +85,85 @@ def train_actor_critic(
             and until then every advantage is negative; near 1 it follows. The actor's
             gradient is scaled alike, which Adam undoes.
         seed: of initial weights, exploration, sampling and the environment.
-        checkpoint: where to keep how far training has come. What an earlier call with the same
-            arguments left there is gone on from, to the same result as without a break; what the
+        checkpoint: where to keep how far training has come. What an earlier training with the same
+            settings left there is gone on from, to the same result as without a break; what the
             environment knew then, it computes again. Anything else there is replaced.
         checkpoint_episodes: how many episodes go by from one checkpoint to the next, at least 1;
             there is one after the last episode too.
+
+    Raises:
+        InputError: a number out of its range.
+    """
+
+    episodes: int
+    learning_rate: float = 1e-4
+    discount: float = 0.9
+    exploration_base: float = 0.9
+    exploration_rate: float = 0.07
+    exploration_floor: float = 0.1
+    reward_scale: float = 0.01
+    seed: int = 0
+    checkpoint: Checkpoint | None = None
+    checkpoint_episodes: int = 100
+
+    def __post_init__(self) -> None:
+        for name in ("episodes", "checkpoint_episodes"):
+            object.__setattr__(self, name, whole(getattr(self, name), name, 1))
+        object.__setattr__(self, "seed", check_seed(self.seed))
+        if not 0 <= self.discount <= 1:
+            raise InputError(f"the discount must lie in [0, 1], not {self.discount}")
+        if not self.learning_rate > 0 or not self.reward_scale > 0:
+            raise InputError(
+                "learning rate and reward scale must exceed 0, not "
+                f"{self.learning_rate} and {self.reward_scale}"
+            )
+        base, rate, floor = self.exploration_base, self.exploration_rate, self.exploration_floor
+        if not (0 < base <= 1 and rate >= 0 and 0 <= floor <= 1):
+            raise InputError(
+                "exploration needs a base in (0, 1], a rate of at least 0 and a floor in [0, 1], "
+                f"not {base}, {rate}, {floor}"
+            )
+
+    def exploration(self, episode: int) -> float:
+        """The probability of a uniform action in an episode, counted from 0."""
+        exponent = self.exploration_rate * (episode + 1)
+        return max(self.exploration_floor, self.exploration_base**exponent)
+
+
+def train_actor_critic(
+    env: gymnasium.Env, schedule: PolicySchedule, *, progress: bool = True
+) -> TrainingResult:
+    """Learn a policy with Monte Carlo advantage actor-critic, an update each episode.
+
+    Paper, appendix E.
+
+    Args:
+        env: observations float32 (3,), a `Discrete` action space starting at 0; what chance it
+            has must come from its `np_random`.
+        schedule: of the training.
         progress: show a progress bar.
 
     Returns:
         The networks and the training curves. Equal seeds give equal networks.
 
     Raises:
-        InputError: an argument outside its range or another kind of environment.
+        InputError: another kind of environment.
     """
-    check_training(episodes, learning_rate, discount, reward_scale)
-    checkpoint_episodes = whole(checkpoint_episodes, "checkpoint_episodes", 1)
-    if not (0 < exploration_base <= 1 and exploration_rate >= 0 and 0 <= exploration_floor <= 1):
-        raise InputError(
-            "exploration needs a base in (0, 1], a decay of at least 0 and a floor in [0, 1], not "
-            f"{exploration_base}, {exploration_rate}, {exploration_floor}"
-        )
-    names = action_names(env)
+    names, checkpoint = action_names(env), schedule.checkpoint
     settings = {
         "actions": names,
-        "episodes": episodes,
-        "learning_rate": learning_rate,
-        "discount": discount,
-        "exploration": [exploration_base, exploration_rate, exploration_floor],
-        "reward_scale": reward_scale,
-        "seed": seed,
+        "episodes": schedule.episodes,
+        "learning_rate": schedule.learning_rate,
+        "discount": schedule.discount,
+        "exploration": [
+            schedule.exploration_base,
+            schedule.exploration_rate,
+            schedule.exploration_floor,
+        ],
+        "reward_scale": schedule.reward_scale,
+        "seed": schedule.seed,
     }
-    learner = _Learner(env, names, learning_rate, seed)
+    learner = _Learner(env, names, schedule)
     saved = None if checkpoint is None else checkpoint.load(settings)
     if saved is not None:
         try:
@@ -143,69 +175,50 @@ def train_actor_critic(
                 None if checkpoint is None else checkpoint.path,
                 error,
             )
-            learner = _Learner(env, names, learning_rate, seed)
+            learner = _Learner(env, names, schedule)
 
     policy = sampled(learner.actor)
-    for episode in _track(range(learner.episode, episodes), progress):
-        exploration = max(exploration_floor, exploration_base ** (exploration_rate * (episode + 1)))
+    for episode in _track(range(learner.episode, schedule.episodes), progress):
+        exploration = schedule.exploration(episode)
 
         def explore(
             state: NDArray[np.float32], rng: np.random.Generator, rate: float = exploration
         ) -> int:
             return int(rng.integers(len(names))) if rng.random() < rate else policy(state, rng)
 
-        learner.learn(play(env, explore, learner.rng), discount, reward_scale, exploration)
-        due = (episode + 1) % checkpoint_episodes == 0 or episode + 1 == episodes
+        learner.learn(play(env, explore, learner.rng), exploration)
+        made = episode + 1
+        due = made % schedule.checkpoint_episodes == 0 or made == schedule.episodes
         if checkpoint is not None and due:
             checkpoint.save(settings, learner.state())
     return TrainingResult(learner.actor.eval(), learner.critic.eval(), learner.curves())
 
 
-def check_training(
-    episodes: int, learning_rate: float, discount: float, reward_scale: float
-) -> None:
-    """Refuse arguments that no actor-critic can train with.
-
-    Raises:
-        InputError: an argument outside its range.
-    """
-    whole(episodes, "the number of episodes", 1)
-    if not 0 <= discount <= 1:
-        raise InputError(f"the discount must lie in [0, 1], not {discount}")
-    if not learning_rate > 0 or not reward_scale > 0:
-        raise InputError(
-            f"learning rate and reward scale must exceed 0, not {learning_rate} and {reward_scale}"
-        )
-
-
 class _Learner:
     """All that changes in the course of a training."""
 
-    def __init__(
-        self, env: gymnasium.Env, names: Sequence[str], learning_rate: float, seed: int
-    ) -> None:
-        check_seed(seed)
-        with global_seed(seed):
+    def __init__(self, env: gymnasium.Env, names: Sequence[str], schedule: PolicySchedule) -> None:
+        with global_seed(schedule.seed):
             self.actor, self.critic = Actor(len(names)), Critic()
-        self.actor_optimizer = torch.optim.Adam(self.actor.parameters(), lr=learning_rate)
-        self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=learning_rate)
-        self.rng = stream(seed, "actor_critic")
+        rate = schedule.learning_rate
+        self.actor_optimizer = torch.optim.Adam(self.actor.parameters(), lr=rate)
+        self.critic_optimizer = torch.optim.Adam(self.critic.parameters(), lr=rate)
+        self.rng = stream(schedule.seed, "actor_critic")
         self._env = env
         self._names = names
         self._rows: list[dict[str, Any]] = []
         self._known: set[tuple[int, tuple[str, ...]]] = set()
-        env.reset(seed=seed)
+        self._schedule = schedule
+        env.reset(seed=schedule.seed)
 
     @property
     def episode(self) -> int:
         """The next one."""
         return len(self._rows)
 
-    def learn(
-        self, played: Episode, discount: float, reward_scale: float, exploration: float
-    ) -> None:
+    def learn(self, played: Episode, exploration: float) -> None:
         """One gradient step of both networks on an episode, and its row of the curves."""
-        returns = discounted_returns(played.rewards, discount)
+        returns = discounted_returns(played.rewards, self._schedule.discount)
         with fixed_threads(THREADS):
             entropy = _update(
                 self.actor,
@@ -214,7 +227,7 @@ class _Learner:
                 self.critic_optimizer,
                 states=torch.tensor(np.stack(played.states)),
                 actions=torch.tensor(played.actions),
-                returns=torch.tensor(returns, dtype=torch.float32) * reward_scale,
+                returns=torch.tensor(returns, dtype=torch.float32) * self._schedule.reward_scale,
             )
         counts = Counter(played.actions)
         self._rows.append(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from superstar.control.actor_critic import train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.control.algorithm import Trace, run_algorithm
 from superstar.control.env import ShiftEnv
 from superstar.control.networks import Actor, Policy
@@ -29,7 +29,7 @@ def train_points(points: Sequence[Point], env: ShiftEnv, **training: Any) -> dic
     Args:
         points: the settings.
         env: with batches of their size.
-        training: arguments of `train_actor_critic`.
+        training: what `PolicySchedule` takes beside the seed.
     """
     actors: dict[str, Actor] = {}
     for point in points:
@@ -40,7 +40,8 @@ def train_points(points: Sequence[Point], env: ShiftEnv, **training: Any) -> dic
             ssim_weight=setting.ssim_weight,
             ssim_threshold=setting.ssim_threshold,
         )
-        learned = train_actor_critic(view, seed=setting.seed, progress=False, **training)
+        schedule = PolicySchedule(seed=setting.seed, **training)
+        learned = train_actor_critic(view, schedule, progress=False)
         actors[point.policy] = learned.actor
     return actors
 

@@ -1,7 +1,7 @@
 """How we look at a set of images: state features, projections, distances, similarity."""
 
 # They register their kinds of `Distance` and of `Projection`.
-from superstar.measures import agreement as agreement
+from superstar.measures import aline as aline
 from superstar.measures import divergences as divergences
 from superstar.measures import random_projections as random_projections
 from superstar.measures import sliced as sliced

@@ -25,7 +25,7 @@ class WideResNetShape(Section):
 
 
 class Training(Section):
-    """What every training of a classifier needs."""
+    """What every training of a classifier needs: its schedule, and the shift of its images."""
 
     epochs: Count
     batch_size: Count
@@ -36,7 +36,7 @@ class Training(Section):
     @property
     def settings(self) -> dict[str, Any]:
         """What is the scheme's own."""
-        return self.model_dump(exclude=set(Training.model_fields))
+        return self.model_dump(exclude=set(Training.model_fields) - {"shift"})
 
 
 class StandardTraining(Training):
@@ -217,7 +217,7 @@ class PolicyTraining(Section):
 
     @property
     def training(self) -> dict[str, Any]:
-        """The arguments of `train_actor_critic` that are a run's to choose."""
+        """What of a `PolicySchedule` is a run's to choose."""
         alike = {"episodes", "learning_rate", "discount", "reward_scale", "checkpoint_episodes"}
         return self.model_dump(include=alike) | {
             f"exploration_{name}": value for name, value in self.exploration

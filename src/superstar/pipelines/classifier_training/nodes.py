@@ -9,7 +9,6 @@ from superstar.checkpoint import own_part
 from superstar.classifiers import (
     CLASSIFIERS,
     Classifier,
-    Schedule,
     SmallResNet,
     WideResNet,
     accuracy,
@@ -23,6 +22,7 @@ from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import ClassifierTraining, Distance, Execution, Published, Training
 from superstar.pipelines.pretrained import pretrained_classifier
+from superstar.training import Schedule
 from superstar.weights import on_device
 
 STANDARD = "standard"
@@ -136,11 +136,10 @@ def _schedule(name: str, given: Training, run: Execution, seed: int) -> Schedule
         given.batch_size,
         given.learning_rate,
         given.weight_decay,
-        given.shift,
-        seed,
-        run.threads,
-        run.device,
-        own_part(name),
+        seed=seed,
+        threads=run.threads,
+        device=run.device,
+        checkpoint=own_part(name),
     )
 
 

@@ -12,7 +12,7 @@ from torch import nn
 
 from superstar.control import Supervisor
 from superstar.control.a2c import train_a2c
-from superstar.control.actor_critic import train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.control.comparison import LEARNED, Search, compare
 from superstar.control.protocol import all_cells
 from superstar.control.rivals import (
@@ -80,7 +80,8 @@ def train_rivals(
     env = supervisor.environment(training, **given.environment)
     actors: Actors = {}
     for number in range(wanted.seeds):
-        learned = train_actor_critic(env.view(), seed=seed + number, **given.training)
+        schedule = PolicySchedule(seed=seed + number, **given.training)
+        learned = train_actor_critic(env.view(), schedule)
         actors[f"{LEARNED}-{number}"] = (learned.actor, supervisor.actions)
         if find_spec("stable_baselines3") is not None:
             outside = train_a2c(

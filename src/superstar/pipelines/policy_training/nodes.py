@@ -11,7 +11,7 @@ from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN
 from superstar.checkpoint import own_part
 from superstar.control import ShiftEnv, Supervisor
-from superstar.control.actor_critic import evaluate_policy, train_actor_critic
+from superstar.control.actor_critic import PolicySchedule, evaluate_policy, train_actor_critic
 from superstar.control.networks import Actor
 from superstar.control.thresholds import choose_beta, clean_ratios
 from superstar.images import ImageSet
@@ -93,8 +93,8 @@ def train_policy(
         for split in ("training", "held_out")
     }
     training = environments["training"]
-    checkpoint = own_part("policy")
-    result = train_actor_critic(training, seed=seed, checkpoint=checkpoint, **given.training)
+    schedule = PolicySchedule(seed=seed, checkpoint=own_part("policy"), **given.training)
+    result = train_actor_critic(training, schedule)
     logger.info(
         "%d steps of the environment, %d computed (%.0f%% remembered)",
         training.steps,

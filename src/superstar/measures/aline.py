@@ -71,13 +71,13 @@ class AlineD(Distance, kind="aline_d"):
         i, j = np.triu_indices(members, k=1)
         agreements = _probits(clean[:, i] == clean[:, j])
         agreements_shifted = _probits(shifted[:, i] == shifted[:, j])
-        spread = agreements - agreements.mean()
+        centred = agreements - agreements.mean()
         if not np.ptp(agreements) > 0:
             raise InputError(
                 "all pairs of classifiers agree equally often on clean images, which leaves the "
                 f"slope of {self.kind} undetermined: take classifiers that differ more"
             )
-        slope = spread @ agreements_shifted / (spread @ spread)
+        slope = centred @ agreements_shifted / (centred @ centred)
         accuracies = _probits(clean == labels)
         pairs = np.zeros((len(i), members))
         pairs[np.arange(len(i)), i] = pairs[np.arange(len(i)), j] = 0.5

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from benchmarks.scale.measuring import CellCost, Parts
+from benchmarks.large_sets.measuring import CellCost, Parts
 
 MOST_GROWTH = 50.0
 """MB by which the largest set may take more than the smallest."""

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from benchmarks.large_sets import estimate
+from benchmarks.large_sets.inputs import ACTION, CELL, section
+from benchmarks.large_sets.measuring import CellCost, Parts
 from benchmarks.report import number, table
-from benchmarks.scale import estimate
-from benchmarks.scale.inputs import ACTION, CELL, section
-from benchmarks.scale.measuring import CellCost, Parts
 
 CORES, MACHINES = 2, 8
 
@@ -38,7 +38,7 @@ def compose(facts: Mapping[str, str], measured: Measured) -> str:
     head = f"""# Scale
 
 Memory and time of the evaluation against the size of a shifted set. Written by \
-`python -m benchmarks.scale --images FOLDER --output docs/scale.md`, all in one run.
+`python -m benchmarks.large_sets --images FOLDER --output docs/large_sets.md`, all in one run.
 
 {chr(10).join(f"- {name}: {value}" for name, value in facts.items())}"""
     return "\n\n".join([head, _cells(measured), _parts(measured), _whole(measured)]) + "\n"

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from benchmarks.scale import __main__ as subject
-from benchmarks.scale import estimate
-from benchmarks.scale.inputs import clean_images, repeated, write_shifted
-from benchmarks.scale.measuring import ONE_THREAD, CellCost, Parts, Seconds, fresh
-from benchmarks.scale.report import Measured, compose
+from benchmarks.large_sets import __main__ as subject
+from benchmarks.large_sets import estimate
+from benchmarks.large_sets.inputs import clean_images, repeated, write_shifted
+from benchmarks.large_sets.measuring import ONE_THREAD, CellCost, Parts, Seconds, fresh
+from benchmarks.large_sets.report import Measured, compose
 
 NETWORK = """
 from torch import nn
@@ -59,7 +59,7 @@ def test_a_run_scores_the_images_as_they_are_and_denoised(
     (tmp_path / "scale_network.py").write_text(NETWORK)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(subject, "fresh", lambda function, *given: function(*given))
-    output = tmp_path / "scale.md"
+    output = tmp_path / "large_sets.md"
     arguments = ["--images", str(folder / "clean"), "--classifier", "scale_network:network"]
     arguments += ["--sizes", "40", "20", "--pixels", "32", "--batch", "10", "--parts", "12"]
     subject.main([*arguments, "--output", str(output)])

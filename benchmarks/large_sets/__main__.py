@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 from rich.console import Console
 
+from benchmarks.large_sets.inputs import clean_images, make_supervisor, write_shifted
+from benchmarks.large_sets.measuring import Task, fresh, measure_cell, measure_parts
+from benchmarks.large_sets.report import Measured, compose
 from benchmarks.machine import facts
-from benchmarks.scale.inputs import clean_images, make_supervisor, write_shifted
-from benchmarks.scale.measuring import Task, fresh, measure_cell, measure_parts
-from benchmarks.scale.report import Measured, compose
 from superstar.classifiers import check_named
 from superstar.control import Supervisor
 from superstar.errors import InputError
@@ -73,7 +73,7 @@ def _check(folder: Path, pixels: int) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.large_sets", description=__doc__)
     parser.add_argument(
         "--images", type=Path, required=True, metavar="FOLDER", help="with <class>/<file>"
     )

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks.large_sets.inputs import ACTION, CELL, repeated, section
 from benchmarks.measure import peak_megabytes
-from benchmarks.scale.inputs import ACTION, CELL, repeated, section
 from superstar.actions import apply_action
 from superstar.classifiers import load_named, predict
 from superstar.control import Supervisor
