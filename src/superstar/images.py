@@ -7,7 +7,7 @@ The one currency of the package is a `torch.Tensor` of float32, shape (N, 3, H, 
 import zlib
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Protocol, Self
+from typing import Protocol, Self, SupportsIndex
 
 import numpy as np
 import torch
@@ -17,6 +17,8 @@ from torch import Tensor
 from superstar.errors import InputError
 
 SMALLEST_SIDE = 16
+Indices = NDArray[np.int64] | slice | SupportsIndex
+"""Which of a set's images: several, or one by an integer of any kind."""
 
 
 def check_images(images: Tensor, name: str = "images") -> Tensor:
@@ -87,6 +89,11 @@ def to_uint8(images: Tensor) -> NDArray[np.uint8]:
     return np.ascontiguousarray(rounded.permute(0, 2, 3, 1).cpu().numpy())
 
 
+def places(indices: Indices) -> NDArray[np.int64] | slice:
+    """Indices as NumPy takes them; a single one as an array of one, so that a set stays a set."""
+    return indices if isinstance(indices, slice) else np.atleast_1d(np.asarray(indices))
+
+
 class Images(Protocol):
     """Labelled images, in memory or in files, of which one batch at a time is asked for."""
 
@@ -99,11 +106,11 @@ class Images(Protocol):
         """N."""
         ...
 
-    def take(self, indices: NDArray[np.int64] | slice) -> Self:
+    def take(self, indices: Indices) -> Self:
         """The images at `indices`, in that order."""
         ...
 
-    def batch(self, indices: NDArray[np.int64] | slice = slice(None)) -> Tensor:
+    def batch(self, indices: Indices = slice(None)) -> Tensor:
         """The images at `indices` as float32 (N, 3, H, W) in [0, 1]."""
         ...
 
@@ -129,13 +136,14 @@ class ImageSet:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def take(self, indices: NDArray[np.int64] | slice) -> "ImageSet":
+    def take(self, indices: Indices) -> "ImageSet":
         """The images at `indices`, in that order."""
-        return ImageSet(self.images[indices], self.labels[indices])
+        chosen = places(indices)
+        return ImageSet(self.images[chosen], self.labels[chosen])
 
-    def batch(self, indices: NDArray[np.int64] | slice = slice(None)) -> Tensor:
+    def batch(self, indices: Indices = slice(None)) -> Tensor:
         """The images at `indices` as float32 (N, 3, H, W) in [0, 1]."""
-        return from_uint8(np.asarray(self.images[indices]))
+        return from_uint8(np.asarray(self.images[places(indices)]))
 
 
 def stream(seed: int, *keys: str | int) -> np.random.Generator:

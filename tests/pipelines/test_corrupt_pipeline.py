@@ -16,7 +16,7 @@ from superstar import __version__
 from superstar.corruptions import COMPOSITES, STANDARD_SHIFTS, corrupt, frost_source
 from superstar.datasets import (
     ClassFoldersDataset,
-    DownloadedFoldersDataset,
+    ExternalFoldersDataset,
     ImageFoldersDataset,
     JSONDataset,
 )
@@ -273,7 +273,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(project, folder, tmp_
     assert written(killed) == expected
     assert (killed / first.relative_to(beside)).stat().st_ino == kept
 
-    sets = DownloadedFoldersDataset(folder=str(killed), wnids=str(killed / "classes.txt")).load()
+    sets = ExternalFoldersDataset(folder=str(killed), classes=str(killed / "classes.txt")).load()
     frosty = sets.load("frost", 5)
     assert frosty.batch().shape == (7, 3, 32, 32)
     assert frosty.labels.tolist() == [0] * 4 + [1] * 3
@@ -307,7 +307,7 @@ def test_finished_sets_are_kept_or_replaced_by_what_is_asked_for(project, folder
         "corrupt.shifts=fog contrast", "corrupt.severities=2", "corrupt.batch_size=1"
     )
     resume("corrupt.shifts=contrast", "corrupt.severities=2 4")
-    sets = DownloadedFoldersDataset(folder=str(out), wnids=str(out / "classes.txt")).load()
+    sets = ExternalFoldersDataset(folder=str(out), classes=str(out / "classes.txt")).load()
     assert sets.shifts == ("contrast", "none")
     assert sets.severities("contrast") == (2, 4)
 
@@ -319,7 +319,7 @@ def test_changed_images_are_not_mixed_with_what_was_made_of_the_old(project, fol
     shutil.copy(images / "dog" / "photo 1.png", images / "cat" / "photo 9.png")
     outcome = run(project, images, str(tmp_path / "out"))
     assert outcome.returncode == 0, outcome.stderr
-    sets = DownloadedFoldersDataset(
+    sets = ExternalFoldersDataset(
         folder=str(tmp_path / "out"), wnids=str(tmp_path / "out" / "classes.txt")
     ).load()
     assert len(sets.load("none", None)) == len(list(images.glob("*/*")))

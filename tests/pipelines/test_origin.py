@@ -75,10 +75,10 @@ def test_it_tells_how_much_was_evaluated():
 
 def test_it_tells_what_came_from_elsewhere():
     tables = pd.DataFrame({"file": ["imagenet_c.csv", "imagenet_c.csv", "imagenet_cp.csv"]})
-    labels = pd.DataFrame({"file": ["labels_cs.pkl"] * 3})
+    labels = pd.DataFrame({"file": ["labels.csv"] * 3})
     assert origin.sources(["photos", "released"], labels, tables, pd.DataFrame()) == [
         "Policies from elsewhere: `photos`, `released`.",
-        "Accuracies and distances behind the operability labels, as released: `labels_cs.pkl`.",
+        "Accuracies and distances of others behind the operability labels: `labels.csv`.",
         "Reference: `imagenet_c.csv`, `imagenet_cp.csv`.",
     ]
     assert origin.sources([], pd.DataFrame(), pd.DataFrame(), pd.DataFrame()) == []

@@ -53,7 +53,7 @@ def check_places(catalog: DataCatalog, again: bool) -> None:
             "or lie in it"
         )
     strangers = _strangers(target)
-    if output.foreign or strangers:
+    if output.not_ours or strangers:
         what = f"holds {strangers[0]!r}" if strangers else "is there already"
         raise InputError(
             f"corrupt.output = {given.output!r} {what} and is not a benchmark of ours: "

@@ -180,7 +180,7 @@ def write_report(
     severities: pd.DataFrame,
     beside: pd.DataFrame,
     abstained: pd.DataFrame,
-    released_labels: pd.DataFrame,
+    external_labels: pd.DataFrame,
     accuracies: pd.DataFrame,
     inoperable: pd.DataFrame,
     evaluation_metrics: dict[str, float],
@@ -199,8 +199,8 @@ def write_report(
     made = f"constants `{shifts['scale']}`, seed {shifts['seed']}"
     if shifts["frost"]:
         made += f", frost's textures {shifts['frost']}"
-    if shifts["published"]:
-        made += f"; as published: {', '.join(shifts['published'])}"
+    if shifts["external"]:
+        made += f"; of others: {', '.join(shifts['external'])}"
     clean = {
         name.removeprefix(report.CLEAN_ACCURACY): accuracy
         for name, accuracy in evaluation_metrics.items()
@@ -237,7 +237,7 @@ def write_report(
             clean,
         ),
         origin.stages_table(stage_times),
-        origin.sources(list(transfer["policy"].unique()), released_labels, accuracies, inoperable),
+        origin.sources(list(transfer["policy"].unique()), external_labels, accuracies, inoperable),
         origin.configuration(told),
     )
 

@@ -74,13 +74,13 @@ def sources(
 
     Args:
         policies: names of policies from elsewhere.
-        labels: of `released_labels.read_labels`; empty where labels were measured.
+        labels: of `reference_tables.read_fits`; empty where labels were measured.
         accuracies: of `reference_tables.read_accuracies`; empty where there is no reference.
         inoperable: of `reference_tables.read_inoperable`, likewise.
     """
     told = {
         "Policies from elsewhere": policies,
-        "Accuracies and distances behind the operability labels, as released": _files(labels),
+        "Accuracies and distances of others behind the operability labels": _files(labels),
         "Reference": _files(accuracies),
         "Reference of % inoperable": _files(inoperable),
     }

@@ -107,7 +107,7 @@ def create_pipeline() -> Pipeline:
                     "severities": "severity_table",
                     "beside": "reference_comparison",
                     "abstained": "inoperable_comparison",
-                    "released_labels": "released_labels",
+                    "external_labels": "external_labels",
                     "accuracies": "reference_table",
                     "inoperable": "reference_inoperable",
                     "evaluation_metrics": "evaluation_metrics",
