@@ -73,12 +73,12 @@ class ImageFiles:
 
 
 def read_class_list(path: Path) -> tuple[str, ...]:
-    """Names of the classes' folders, one a line, in the order of the labels.
+    """Names of the classes, one a line, in the order of the labels.
 
     Raises:
         InputError: no such file, no names, or a name that occurs twice.
     """
-    expected = "it must hold the name of one class folder a line"
+    expected = "it must be text in UTF-8 with the name of one class a line"
     if not path.is_file():
         raise InputError(
             f"list of classes {path} does not exist: {expected}, in the order of the labels "
