@@ -28,7 +28,9 @@ def read(monkeypatch):
     """Names of the files whose contents were read."""
     names = []
     real = module._content
-    monkeypatch.setattr(module, "_content", lambda path: names.append(path.name) or real(path))
+    monkeypatch.setattr(
+        module, "_content", lambda path: names.append(path.split("/")[-1]) or real(path)
+    )
     return names
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from superstar.errors import InputError, unreadable
 
@@ -43,7 +43,8 @@ class Digests:
         Raises:
             InputError: there is no such file, or it cannot be read.
         """
-        return self._of(path, {"": [path]})
+        # A root of its own, so that files of one folder do not push one another out.
+        return self._of(path, {"": [""]})
 
     def of_files(self, root: Path, names: Iterable[str]) -> str:
         """A digest of the names and contents of files in a folder, wherever that lies.
@@ -55,23 +56,24 @@ class Digests:
         Raises:
             InputError: a file that cannot be read, or that is none.
         """
-        folders: dict[str, list[Path]] = {}
+        folders: dict[str, list[str]] = {}
         for name in names:
-            folders.setdefault(str(PurePosixPath(name).parent), []).append(root / name)
+            folder, _, file = name.rpartition("/")
+            folders.setdefault(folder, []).append(file)
         return self._of(root, folders)
 
-    def _of(self, root: Path, folders: dict[str, list[Path]]) -> str:
+    def _of(self, root: Path, folders: dict[str, list[str]]) -> str:
         record = self._record(root)
         try:
             now = time.time_ns()
-            looks = {folder: _look(paths) for folder, paths in folders.items()}
+            looks = {folder: _look(root / folder, files) for folder, files in folders.items()}
             changed = [f for f, (look, _, _) in looks.items() if record.get(f, [""])[0] != look]
             if (size := sum(looks[folder][2] for folder in changed)) > MUCH:
                 logger.info("reading %.1f GB of %s to know it again", size / 1e9, root)
             digests = {folder: record[folder][1] for folder in folders.keys() - set(changed)}
             with ThreadPoolExecutor() as pool:
                 for folder in changed:
-                    digests[folder] = _read(folders[folder], folder != "", pool)
+                    digests[folder] = _read(root / folder, folders[folder], pool)
         except OSError as error:
             raise unreadable(error) from error
         # A file that changed just now may change again without showing it.
@@ -96,30 +98,34 @@ def _path(place: Path, root: Path) -> Path:
     return place / f"{hashlib.sha256(os.fsencode(root)).hexdigest()[:32]}.json"
 
 
-def _look(paths: Sequence[Path]) -> tuple[str, int, int]:
+def _look(folder: Path, names: Sequence[str]) -> tuple[str, int, int]:
     """What files look like from outside; when one of them changed last (ns); their bytes."""
     digest, newest, size = hashlib.sha256(), 0, 0
-    for path in paths:
-        told = path.stat()
+    for name, path in zip(names, _paths(folder, names), strict=True):
+        told = os.stat(path)
         if not stat.S_ISREG(told.st_mode):
             raise InputError(f"{path} is no file: remove it")
         times = f"{told.st_size} {told.st_mtime_ns} {told.st_ctime_ns}"
-        digest.update(os.fsencode(f"{path.name} {times}\n"))
+        digest.update(os.fsencode(f"{name} {times}\n"))
         newest, size = max(newest, told.st_ctime_ns), size + told.st_size
     return digest.hexdigest()[:32], newest, size
 
 
-def _read(paths: Sequence[Path], named: bool, pool: ThreadPoolExecutor) -> str:
+def _read(folder: Path, names: Sequence[str], pool: ThreadPoolExecutor) -> str:
     digest = hashlib.sha256()
-    for path, content in zip(paths, pool.map(_content, paths), strict=True):
-        digest.update(os.fsencode(path.name) + b"\n" if named else b"")
-        digest.update(content)
+    for name, content in zip(names, pool.map(_content, _paths(folder, names)), strict=True):
+        digest.update(os.fsencode(f"{name}\n") + content)
     return digest.hexdigest()[:32]
 
 
-def _content(path: Path) -> bytes:
-    with path.open("rb") as file:
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
+
+
+def _paths(folder: Path, names: Sequence[str]) -> list[str]:
+    """As text: there may be millions, and an object for each takes longer than looking at it."""
+    return [f"{folder}/{name}" if name else str(folder) for name in names]
 
 
 def _publish(path: Path, content: object) -> None:

@@ -296,9 +296,7 @@ def test_damaged_metadata_leaves_the_names_to_a_file(told, tmp_path):
     (tmp_path / "fine_label_names.txt").write_text("\n".join(NAMES), encoding="utf-8-sig")
     assert checked_and_read(dataset).class_names == NAMES
     (tmp_path / "fine_label_names.txt").write_bytes("äpple\nbear\ncrab\n".encode("latin-1"))
-    with pytest.raises(
-        InputError, match=r"fine_label_names\.txt is no text: it must be text"
-    ):
+    with pytest.raises(InputError, match=r"fine_label_names\.txt is no text: it must be text"):
         checked_and_read(dataset)
 
 

@@ -154,4 +154,4 @@ def test_what_lies_there_unchanged_is_not_read_again(table, tmp_path, monkeypatc
     table.stamp("x", Digests(tmp_path / "digests"))
     for _ in range(3):
         assert table.problem(Digests(tmp_path / "digests")) is None
-    assert read == [table.location]
+    assert read == [str(table.location)]

@@ -147,15 +147,12 @@ class Whole:
         """The artifact's files, relative to its folder; of a file its own name."""
         return iter([self.location.name]) if self.location.is_file() else _walk(self.location)
 
-    @property
-    def _root(self) -> Path:
-        return self.location.parent if self.location.is_file() else self.location
-
     def _sizes(self) -> dict[str, int]:
+        root = self.location.parent if self.location.is_file() else self.location
         sizes: dict[str, int] = {}
         for name in self._files():
             unit = self._unit(name)
-            sizes[unit] = sizes.get(unit, 0) + (self._root / name).stat().st_size
+            sizes[unit] = sizes.get(unit, 0) + os.stat(os.path.join(root, name)).st_size
         return sizes
 
     def _digest(self, digests: Digests) -> str:
