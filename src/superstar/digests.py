@@ -80,7 +80,7 @@ class Digests:
         settled = {f: [looks[f][0], digests[f]] for f in changed if now - looks[f][1] > TICK}
         record.update(settled)
         if settled and self._place is not None:
-            _publish(_path(self._place, root), {"root": str(root), "folders": record})
+            _write(_path(self._place, root), {"root": str(root), "folders": record})
         whole = hashlib.sha256()
         for folder in folders:
             whole.update(os.fsencode(f"{folder} {digests[folder]}\n"))
@@ -128,7 +128,7 @@ def _paths(folder: Path, names: Sequence[str]) -> list[str]:
     return [f"{folder}/{name}" if name else str(folder) for name in names]
 
 
-def _publish(path: Path, content: object) -> None:
+def _write(path: Path, content: object) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_name(f".part-{os.getpid()}-{path.name}")
     beside.write_text(json.dumps(content))

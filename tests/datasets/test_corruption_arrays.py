@@ -216,7 +216,7 @@ def test_damage_is_named_in_one_line(download, damage, message):
 @pytest.mark.parametrize(
     ("shift", "severity", "message"),
     [
-        ("none", None, r"does not hold none \(the published benchmarks lack it: make it"),
+        ("none", None, r"does not hold none \(the benchmark itself lacks it: make it"),
         ("none", 1, "none has no severity"),
         ("fog", None, "severity of fog must be an integer from 1 to 5, not None"),
         ("fog", 0, "must be an integer from 1 to 5"),

@@ -238,7 +238,7 @@ def test_a_set_travels_to_workers(download):
     ("shift", "severity", "message"),
     [
         ("frost", 1, "does not hold frost; there are: fog, gaussian_noise, spatter, zoom_blur"),
-        ("none", None, r"does not hold none \(the published benchmarks lack it: make it"),
+        ("none", None, r"does not hold none \(the benchmark itself lacks it: make it"),
         ("fog", 3, "fog has no severity 3: there are 1, 2, 4, 5"),
         ("fog", 6, "must be an integer from 1 to 5, not 6"),
         ("fog", None, "must be an integer from 1 to 5, not None"),

@@ -2,8 +2,8 @@
 
 Hendrycks and Dietterich, "Benchmarking neural network robustness to common corruptions and
 perturbations", ICLR 2019: `<shift>.npy` is uint8 (5 N, H, W, 3), the N images at severity 1 first;
-`labels.npy` holds their 5 N labels. The published arrays have N = 10,000 and 32x32 pixels. The
-clean images, which the published benchmark lacks, are `none.npy`, with N images.
+`labels.npy` holds their 5 N labels. The benchmark's arrays have N = 10,000 and 32x32 pixels. The
+clean images, which it lacks, are `none.npy`, with N images.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -2,7 +2,7 @@
 
 Hendrycks and Dietterich, "Benchmarking neural network robustness to common corruptions and
 perturbations", ICLR 2019: `<shift>/<severity>/<wnid>/<file>.JPEG`, 224x224 pixels, quality 85. The
-clean images through the same JPEG, which the published benchmark lacks, are `none/<wnid>/`.
+clean images through the same JPEG, which the benchmark lacks, are `none/<wnid>/`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from superstar.digests import Digests
 from superstar.errors import InputError
 
 GROUPS = ("blur", "digital", "extra", "noise", "weather")
-"""Names of the published archives, under which their shifts may lie."""
+"""Names of the archives it comes in, under which their shifts may lie."""
 JPEG_QUALITY = 85
 ENDINGS = {"jpeg": ".JPEG", "png": ".png"}
 """Of the files that we write: ImageNet-C's, and one that loses nothing."""
@@ -48,7 +48,7 @@ Cells = Mapping[tuple[str, int | None], Callable[[], Iterable[Named]]]
 class ImageFolders:
     """Shifted test sets in ImageNet-C's layout, listed and opened only when they are asked for.
 
-    The shifts lie in `folder` itself or under the names of the published archives (`GROUPS`).
+    The shifts lie in `folder` itself or under the names of its archives (`GROUPS`).
 
     Args:
         folder: where they lie.

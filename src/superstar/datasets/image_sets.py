@@ -87,5 +87,5 @@ def absent_shift(folder: Path, shift: str, there: Sequence[str]) -> InputError:
     """An error for a shift that a folder of shifted sets lacks; it names those that are there."""
     hint = ""
     if shift == "none":
-        hint = " (the published benchmarks lack it: make it from the clean images)"
+        hint = " (the benchmark itself lacks it: make it from the clean images)"
     return InputError(f"{folder} does not hold {shift}{hint}; there are: {', '.join(there)}")

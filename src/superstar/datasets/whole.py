@@ -1,4 +1,4 @@
-"""What every dataset of the project shares: it is published whole, and stamped.
+"""What every dataset of the project shares: it is written whole, and stamped.
 
 A file or folder is written beside its final place and renamed once it is complete, so a reader
 never sees half of it. A stamp beside it (`.<name>.stamp.json`) records the sizes of its files and
@@ -58,7 +58,7 @@ class Whole:
         except BaseException:
             remove(self._beside)
             raise
-        self._publish()
+        self._put_in_place()
 
     @property
     def _beside(self) -> Path:
@@ -73,7 +73,7 @@ class Whole:
         finally:
             setattr(self, attribute, given)
 
-    def _publish(self) -> None:
+    def _put_in_place(self) -> None:
         if self.location.is_dir():
             remove(self.location)
         os.replace(self._beside, self.location)
@@ -239,7 +239,7 @@ class PiecesDataset(FileDataset):
                 if not self.location.exists():
                     remove(self.stamp_path)
             raise
-        self._publish()
+        self._put_in_place()
         if made_from is not None:
             self._set_mark(self._written(made_from))
         remove(note)
