@@ -8,7 +8,7 @@ import pytest
 from kedro_viz.services.layers import sort_layers
 
 from projects import ROOT, load_catalog
-from superstar.datasets import RawDataset
+from superstar.datasets import ExternalDataset
 from superstar.datasets.whole import Whole
 from superstar.pipeline_registry import register_pipelines
 from superstar.provenance import is_parameter
@@ -58,7 +58,7 @@ def test_every_entry_lies_in_the_folder_of_its_layer(catalog):
 def test_only_inputs_that_a_user_may_leave_out_have_no_layer(catalog):
     bare = {name for name in catalog if layer_of(catalog.get(name)) is None}
     assert bare
-    assert all(isinstance(catalog.get(name), RawDataset) for name in bare)
+    assert all(isinstance(catalog.get(name), ExternalDataset) for name in bare)
     assert not bare & EVERYTHING.all_outputs()
 
 

@@ -1,5 +1,6 @@
 import io
 import threading
+import time
 import warnings
 
 import numpy as np
@@ -184,6 +185,24 @@ def test_what_is_no_image_is_refused_by_name(tmp_path, damage, message):
     assert str(path) in str(error.value)
 
 
+def test_32_bit_gray_is_scaled_by_what_it_holds(tmp_path):
+    levels = RNG.integers(0, 2**8, (24, 36), dtype=np.int32)
+    found = read_image(write(tmp_path / "a.tif", levels))
+    np.testing.assert_array_equal(found, np.repeat(levels[..., None], 3, axis=2))
+    found = read_image(write(tmp_path / "b.tif", levels * 257))
+    np.testing.assert_array_equal(found, np.repeat(levels[..., None], 3, axis=2))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint16])
+def test_deep_gray_that_comes_out_nearly_black_is_named_once(tmp_path, caplog, dtype):
+    dark = write(tmp_path / "dark.tif", np.linspace(0, 4095, 400).reshape(20, 20).astype(dtype))
+    bright = write(tmp_path / "bright.tif", np.full((20, 20), 4096, dtype))
+    for path in (dark, bright, dark):
+        assert read_image(path).max() < 17
+    (told,) = caplog.messages
+    assert f"{dark} holds levels up to 4095 of 65,535" in told
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -197,10 +216,34 @@ def test_more_than_16_bits_are_refused(tmp_path, values, message):
         read_image(write(tmp_path / "a.tif", values))
 
 
-def test_too_many_pixels_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 100)
-    with pytest.raises(InputError, match=r"a\.png is truncated or damaged \(Image size"):
-        read_image(write(tmp_path / "a.png", NOISE))
+def test_photographs_of_phones_are_read_and_larger_images_are_said_to_be_too_large(tmp_path):
+    # What a phone's camera of 200 megapixels makes.
+    assert 16320 * 12240 < decoding.LARGEST_IMAGE == 2 * Image.MAX_IMAGE_PIXELS
+    path = tmp_path / "a.pbm"
+    path.write_bytes(b"P4 16385 16384\n")
+    limit = rf"a\.pbm is too large \(.*{16385 * 16384} pixels.* {decoding.LARGEST_IMAGE} pixels\)"
+    with pytest.raises(InputError, match=limit) as error:
+        read_image(path)
+    assert "\n" not in str(error.value)
+
+
+def test_of_very_large_images_one_is_decoded_at_a_time(numbered, monkeypatch):
+    inside, most, lock = [0], [0], threading.Lock()
+    real = decoding._turn_upright
+
+    def noted(image):
+        with lock:
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+        real(image)
+        time.sleep(0.005)
+        with lock:
+            inside[0] -= 1
+
+    monkeypatch.setattr(decoding, "_turn_upright", noted)
+    monkeypatch.setattr(decoding, "ONE_AT_A_TIME", 16 * 18 - 1)
+    assert read_images(numbered, workers=4).shape == (11, 16, 18, 3)
+    assert most == [1]
 
 
 @pytest.mark.parametrize(
@@ -277,13 +320,33 @@ def test_no_more_than_the_next_batch_is_read_ahead(numbered, monkeypatch):
     assert 2 <= len(read) <= 4
 
 
-def test_the_first_bad_file_in_order_is_named(numbered):
+def test_all_bad_files_are_named_at_once_in_order(numbered):
+    write(numbered[10], NOISE)
     numbered[9].write_bytes(b"")
     numbered[4].write_bytes(b"no image")
     batches = read_batches(numbered, 3, workers=4)
     assert len(next(batches)) == 3
-    with pytest.raises(InputError, match=r"04\.png is no image"):
+    named = (
+        r"^3 of 11 images cannot be taken: \S*04\.png is no image.*; \S*09\.png is empty.*; \S*10"
+    )
+    with pytest.raises(InputError, match=named) as error:
         next(batches)
+    assert "\n" not in str(error.value)
+
+
+def test_of_many_bad_files_twenty_are_named(numbered):
+    bad = [Encoded(f"row {i}", b"") for i in range(30)]
+    with pytest.raises(
+        InputError, match=r"^30 of 41 .*row 19 is empty[^;]*; and 10 more$"
+    ) as error:
+        read_images([*numbered, *bad])
+    assert "row 20" not in str(error.value)
+
+
+def test_a_first_image_that_is_bad_has_no_size_to_compare_with(numbered):
+    numbered[0].write_bytes(b"")
+    with pytest.raises(InputError, match=r"^\S*00\.png is empty"):
+        read_images(numbered)
 
 
 def test_images_of_two_sizes_are_refused_by_name(numbered):

@@ -1,9 +1,12 @@
+import os
 from dataclasses import dataclass, field
 
 import pytest
 
+from superstar import provenance
 from superstar.corruptions import SHIFTS, registry
-from superstar.provenance import Stamp, node_fingerprint, outdated
+from superstar.digests import Digests
+from superstar.provenance import Stamp
 
 
 @dataclass
@@ -22,6 +25,14 @@ PARAMETERS = {
     "params:use": 1,
     "params:execution": {"workers": 2, "threads": 2},
 }
+
+
+def node_fingerprint(node, parameters, contents):
+    return provenance.node_fingerprint(node, parameters, contents, Digests())
+
+
+def outdated(nodes, parameters, stamps, external=None):
+    return provenance.outdated(nodes, parameters, stamps, external or {}, Digests())
 
 
 @pytest.fixture
@@ -78,14 +89,14 @@ def test_equal_content_made_again_keeps_what_was_made_from_it(stamps):
 
 @pytest.mark.parametrize("parameters", ["params:corrupt", "params:benchmark_generation"])
 def test_other_frost_textures_outdate_what_has_frost_alone(monkeypatch, parameters):
-    def fingerprint(shifts):
+    def of_shifts(shifts):
         return node_fingerprint(Node("shift", [parameters]), {parameters: {"shifts": shifts}}, {})
 
-    frosty, clear = fingerprint(["snow+frost"]), fingerprint("fog")
-    assert fingerprint("imagenet_c") == fingerprint(["imagenet_c"]) == fingerprint(list(SHIFTS))
+    frosty, clear = of_shifts(["snow+frost"]), of_shifts("fog")
+    assert of_shifts("imagenet_c") == of_shifts(["imagenet_c"]) == of_shifts(list(SHIFTS))
     monkeypatch.setattr(registry, "frost_source", lambda: "other photographs")
-    assert fingerprint(["snow+frost"]) != frosty
-    assert fingerprint("fog") == clear
+    assert of_shifts(["snow+frost"]) != frosty
+    assert of_shifts("fog") == clear
 
 
 def test_where_images_lie_and_how_many_are_in_memory_has_no_bearing():
@@ -99,26 +110,31 @@ def test_where_images_lie_and_how_many_are_in_memory_has_no_bearing():
     assert node_fingerprint(node, one, {}) != node_fingerprint(node, other, {})
 
 
-def test_a_raw_input_that_changed_makes_what_was_made_of_it_outdated():
+def test_external_data_that_changed_makes_what_was_made_of_it_outdated():
     read = Node("read", ["photos"], ["made"])
     stamps = {"made": Stamp(node_fingerprint(read, {}, {"photos": "these"}), "content")}
     assert outdated([read], {}, stamps, {"photos": "these"}) == set()
     assert outdated([read], {}, stamps, {"photos": "others"}) == {"made"}
 
 
-def test_a_published_checkpoint_that_changes_outdates_what_was_made_from_it(tmp_path):
+def test_a_published_checkpoint_is_told_by_what_it_holds(tmp_path):
+    def fingerprints(path):
+        entry = {"theirs": {"path": str(path), "layout": "augmix"}}
+        values = {
+            "params:classifier_training": {"augmix": None, "published": entry},
+            "params:classifier_training.published": entry,
+        }
+        return [node_fingerprint(Node("n", [name]), values, {}) for name in values]
+
     checkpoint = tmp_path / "theirs.pt"
     checkpoint.write_bytes(b"weights")
-    entry = {"theirs": {"path": str(checkpoint), "layout": "augmix"}}
-    values = {
-        "params:classifier_training": {"augmix": None, "published": entry},
-        "params:classifier_training.published": entry,
-    }
-    before = {name: node_fingerprint(Node("n", [name]), values, {}) for name in values}
-    assert before == {name: node_fingerprint(Node("n", [name]), values, {}) for name in values}
-    checkpoint.write_bytes(b"other weights")
-    for name in values:
-        assert node_fingerprint(Node("n", [name]), values, {}) != before[name]
+    before = fingerprints(checkpoint)
+    os.utime(checkpoint, (0, 0))
+    assert fingerprints(checkpoint) == before
+    assert fingerprints(checkpoint.rename(tmp_path / "moved.pt")) == before
+    checkpoint.write_bytes(b"WEIGHTS")
+    os.utime(checkpoint, (0, 0))
+    assert not set(fingerprints(checkpoint)) & set(before)
 
 
 def test_another_published_denoiser_outdates_what_was_made_with_it(tmp_path):

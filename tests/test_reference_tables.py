@@ -1,9 +1,13 @@
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from superstar.corruptions import COMPOSITES, SHIFTS
+from superstar.control.operability import regression_labels
+from superstar.corruptions import COMPOSITES, SHIFTS, SURROGATES
 from superstar.errors import InputError
-from superstar.reference_tables import read_accuracies, read_inoperable, shift_name
+from superstar.reference_tables import read_accuracies, read_fits, read_inoperable, shift_name
 
 HEADER = "shift,classifier,shifted,recovered,delta\n"
 GOOD = HEADER + "none,none,80,80,0\njpeg,none,60,57.0,-2.5\nGN + B,AugMix,10,12,2\n"
@@ -74,8 +78,14 @@ def test_what_spreadsheets_leave_does_no_harm(write):
         ("\nfog,none,60,sixty,0", "line 6, column recovered: 'sixty' is not"),
         (",none,60,60,0", "line 5, column shift: '' is not a name"),
         ("fog,,60,60,0", "line 5, column classifier: '' is not a name"),
-        ("JPEG,standard,1,2,1", "jpeg_compression for standard is there already.*line 3"),
-        ("gn + b,augmix,1,2,1", "brightness for augmix is there already, in paper.csv, line 4"),
+        (
+            "JPEG,standard,1,2,1",
+            "for classifier standard is there already.*line 3",
+        ),
+        (
+            "gn + b,augmix,1,2,1",
+            "for classifier augmix is there already, in paper.csv, line 4",
+        ),
         ("fog,none,60,60,0,0,0", "cannot be read.*line 5"),
     ],
 )
@@ -120,10 +130,59 @@ def test_what_is_inoperable_is_checked_likewise(write):
     for value, message in (
         ("30%", "line 3, column percent_inoperable: '30%'"),
         ("0.3", "looks like shares"),
-        ("30\nbenchmark,FOG,31", "benchmark for fog is there already"),
+        ("30\nbenchmark,FOG,31", "benchmark for shift fog is there already"),
         ("30\nimagenet,snow,31", "line 4, column group: 'imagenet' is not surrogate or benchmark"),
     ):
         with pytest.raises(InputError, match=message):
             read_inoperable([write(rows.format(value))])
     with pytest.raises(InputError, match="lacks the columns group"):
         read_inoperable([write("shift,percent_inoperable\nfog,1\n")])
+
+
+FITS = "shift,severity,accuracy,wasserstein,r_squared\n" + "".join(
+    f"{name},{severity},{0.8 - 0.1 * severity:.1f},{75 + 5 * severity},1\n"
+    for name in ("sigmoid", "fog", *SURROGATES[:3], "Gamma decrease", SURROGATES[4])
+    for severity in (5, 1, 2, 3, 4)
+)
+FIGURES = Path(__file__).parents[1] / "../shared/reference/released_operability_fits.csv"
+
+
+def test_fits_come_in_our_names_and_order_and_give_the_line(write):
+    table = read_fits([write(FITS)])
+    assert table["surrogate"].unique().tolist() == list(SURROGATES)
+    assert table["severity"].tolist() == [1, 2, 3, 4, 5] * 6
+    assert set(table["file"]) == {"paper.csv"}
+    labels = regression_labels(table, 0.4)
+    np.testing.assert_allclose(labels[["slope", "intercept"]], [[-50, 115]] * 6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("sigmoid,5", "sigmoid,6", "line 2, column severity: '6' is not 1 or 2"),
+        ("sigmoid,5", "sigmoid,1", "sigmoid_decrease for severity 1 is there already.*line 2"),
+        ("sigmoid,5", "snow,5", "paper.csv lacks sigmoid_decrease 5: give five severities"),
+        ("sigmoid,5,0.3", "sigmoid,5,30", "column accuracy: '30' is not a number from 0 to 1"),
+        ("5,0.3,100", "5,0.3,nan", "column wasserstein: 'nan' is not a number"),
+        ("5,0.3,100", "5,0.3,-1", "column wasserstein: '-1' is not a number from 0"),
+        ("accuracy,wass", "accuracy,dist", "lacks the columns wasserstein"),
+    ],
+)
+def test_bad_fits_are_refused_in_one_line(write, old, new, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_fits([write(FITS.replace(old, new, 1))])
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.skipif(not FIGURES.exists(), reason="the released figures are not at hand")
+@pytest.mark.parametrize(("benchmark", "threshold"), [("imagenet", 0.4), ("cifar100", 0.6)])
+def test_the_released_figures_give_the_released_labels(write, benchmark, threshold):
+    released = pd.read_csv(FIGURES).query("benchmark == @benchmark")
+    table = read_fits([write(released.to_csv(index=False))])
+    labels = regression_labels(table, threshold).set_index("surrogate")
+    expected = released.assign(surrogate=released["shift"].map(shift_name))
+    expected = expected.drop_duplicates("surrogate").set_index("surrogate").loc[labels.index]
+    np.testing.assert_allclose(labels["r_squared"], expected["r_squared"], atol=2e-3)
+    operable = (expected["slope"] < 0) & (expected["r_squared"] > threshold)
+    assert labels["operable"].tolist() == operable.tolist()
+    assert labels.loc["uniform_noise", "operable"]

@@ -3,24 +3,28 @@
 The common formats that Pillow reads. The orientation that EXIF tells is applied. Gray, palette and
 CMYK images become RGB through Pillow's conversion (colour profiles are not applied). What is
 transparent lies on white, as a viewer shows it. Of 16-bit gray the high byte stays, which is what
-Pillow keeps of 16-bit colour. Of several frames the first counts. What cannot be read whole is
-refused by name.
+Pillow keeps of 16-bit colour; 32-bit gray whose levels fit into 8 bits keeps them. Of several
+frames the first counts. What cannot be read whole is refused by name.
 """
 
+import logging
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
+from contextlib import nullcontext
+from functools import lru_cache, partial
 from io import BytesIO
+from itertools import islice
 from os import PathLike
 from pathlib import Path
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
-from PIL import ExifTags, Image, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 
 from superstar.errors import InputError
 from superstar.images import SMALLEST_SIDE
@@ -33,17 +37,19 @@ SUFFIXES = frozenset(
 )
 """Endings, in lower case, by which a file in a folder counts as an image."""
 
+LARGEST_IMAGE = 2**28
+"""Pixels: those of phones have up to 200 million. One of this size takes 2 GB to read."""
+ONE_AT_A_TIME = 2**26
+"""Pixels of an image that is not decoded beside others of its kind, for the memory it takes."""
+NAMED_AT_MOST = 20
+"""Images that a message names."""
+DARK = 2**12
+"""Levels of 16-bit gray below which an image comes out nearly black."""
+
 _WHITE = (255, 255, 255, 255)
-# What brings an image with this EXIF orientation upright.
-_TURNS = {
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
+_LARGE = Lock()
+
+logger = logging.getLogger(__name__)
 
 
 class Encoded(NamedTuple):
@@ -71,6 +77,8 @@ def silence_pillow() -> None:
 
 
 silence_pillow()
+# Pillow refuses images of more than twice this number.
+Image.MAX_IMAGE_PIXELS = LARGEST_IMAGE // 2
 
 
 def read_image(
@@ -87,8 +95,9 @@ def read_image(
         uint8 (H, W, 3), RGB.
 
     Raises:
-        InputError: the file is missing, empty, no image, truncated or damaged; it has more than 16
-            bits a channel, or a side shorter than 16 pixels; or the crop does not fit.
+        InputError: the file is missing, empty, no image, truncated or damaged; it has levels beyond
+            16 bits, more than `LARGEST_IMAGE` pixels, or a side shorter than 16; or the crop does
+            not fit.
     """
     _check_sides(resize, crop)
     return _read(source, resize, crop)
@@ -153,8 +162,9 @@ def read_batches(
         An iterator of uint8 (N, H, W, 3).
 
     Raises:
-        InputError: no source, a batch size or number of workers below 1; while iterating, an image
-            that `read_image` refuses (the first in order) or of another size than the first.
+        InputError: no source, a batch size or number of workers below 1; while iterating, images
+            that `read_image` refuses or of another size than the first: all of them are looked for
+            then, and up to 20 named.
     """
     _check_sides(resize, crop)
     threads = cpu_count() if workers is None else workers
@@ -170,34 +180,52 @@ def _batches(
     sources: Sequence[Source], size: int, resize: int | None, crop: int | None, threads: int
 ) -> Iterator[NDArray[np.uint8]]:
     read = partial(_read, resize=resize, crop=crop)
-    shape: tuple[int, ...] | None = None
+    ahead: deque[Future[NDArray[np.uint8]]] = deque()
+    coming = iter(sources)
+    first: tuple[str, tuple[int, ...]] | None = None
+    refused: list[str] = []
     with ThreadPoolExecutor(threads) as pool:
-        ahead: deque[Future[NDArray[np.uint8]]] = deque(
-            pool.submit(read, source) for source in sources[: max(size, threads)]
-        )
         try:
+            ahead.extend(pool.submit(read, s) for s in islice(coming, max(size, threads)))
             for start in range(0, len(sources), size):
-                count = min(size, len(sources) - start)
                 batch = None
-                for place in range(count):
-                    image = ahead.popleft().result()
-                    coming = start + place + max(size, threads)
-                    if coming < len(sources):
-                        ahead.append(pool.submit(read, sources[coming]))
-                    shape = shape or image.shape
-                    if image.shape != shape:
-                        odd, first = _name(sources[start + place]), _name(sources[0])
-                        raise InputError(
-                            f"{odd} is {image.shape[0]}x{image.shape[1]} pixels, but {first} is "
-                            f"{shape[0]}x{shape[1]}: resize and crop them to one size"
-                        )
-                    if batch is None:
-                        batch = np.empty((count, *shape), dtype=np.uint8)
-                    batch[place] = image
-                assert batch is not None
-                yield batch
+                for place, source in enumerate(sources[start : start + size]):
+                    try:
+                        image = ahead.popleft().result()
+                        first = first or (_name(source), image.shape)
+                        _check_same(_name(source), image.shape, *first)
+                    except InputError as error:
+                        refused.append(str(error))
+                    ahead.extend(pool.submit(read, s) for s in islice(coming, 1))
+                    if not refused:
+                        if batch is None:
+                            batch = np.empty(
+                                (min(size, len(sources) - start), *image.shape), np.uint8
+                            )
+                        batch[place] = image
+                if batch is not None and not refused:
+                    yield batch
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
+    if refused:
+        raise InputError(_list(refused, len(sources)))
+
+
+def _check_same(name: str, shape: tuple[int, ...], first: str, expected: tuple[int, ...]) -> None:
+    if shape != expected:
+        raise InputError(
+            f"{name} is {shape[0]}x{shape[1]} pixels, but {first} is "
+            f"{expected[0]}x{expected[1]}: resize and crop them to one size"
+        )
+
+
+def _list(refused: list[str], count: int) -> str:
+    """What is wrong with some of the images, in one line."""
+    if len(refused) == 1:
+        return refused[0]
+    more = len(refused) - NAMED_AT_MOST
+    named = [*refused[:NAMED_AT_MOST], *([f"and {more} more"] if more > 0 else [])]
+    return f"{len(refused)} of {count} images cannot be taken: {'; '.join(named)}"
 
 
 def _read(source: Source, resize: int | None, crop: int | None) -> NDArray[np.uint8]:
@@ -205,19 +233,23 @@ def _read(source: Source, resize: int | None, crop: int | None) -> NDArray[np.ui
     if not content:
         raise InputError(f"{name} is empty: put the whole file there or remove it")
     try:
-        with Image.open(BytesIO(content)) as file:
+        with (
+            Image.open(BytesIO(content)) as file,
+            _LARGE if file.width * file.height > ONE_AT_A_TIME else nullcontext(),
+        ):
             file.load()
+            _turn_upright(file)
             image = _rgb(file, name)
-            turn = _TURNS.get(_orientation(file))
     except (InputError, MemoryError):
         raise
+    except Image.DecompressionBombError as error:
+        reason = str(error).partition(",")[0]
+        raise InputError(f"{name} is too large ({reason}): make it smaller") from error
     except UnidentifiedImageError as error:
         raise InputError(f"{name} is no image that can be read: replace or remove it") from error
     except Exception as error:  # Pillow's decoders raise a dozen kinds.
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{name} is truncated or damaged ({reason}): replace it") from error
-    if turn is not None:
-        image = image.transpose(turn)
     if min(image.size) < SMALLEST_SIDE:
         raise InputError(
             f"{name} is {image.height}x{image.width} pixels: "
@@ -262,20 +294,34 @@ def _rgb(image: Image.Image, name: str) -> Image.Image:
             raise InputError(
                 f"{name} holds levels from {low} to {high}: save it with 8 or 16 bits a channel"
             )
+        if image.mode == "I" and high < 256:
+            return Image.fromarray(levels.astype(np.uint8)).convert("RGB")
+        if high < DARK:
+            _warn_dark(name, high)
         return Image.fromarray((levels >> 8).astype(np.uint8)).convert("RGB")
     if image.has_transparency_data:
         layer = image.convert("RGBA")
         return Image.alpha_composite(Image.new("RGBA", layer.size, _WHITE), layer).convert("RGB")
-    return image.convert("RGB")
+    return image if image.mode == "RGB" else image.convert("RGB")
 
 
-def _orientation(image: Image.Image) -> int:
-    """What EXIF says; upright where it says nothing. Of TIFF, Pillow has taken it off already."""
+def _turn_upright(image: Image.Image) -> None:
     try:
-        found = image.getexif().get(ExifTags.Base.Orientation, 1)
+        ImageOps.exif_transpose(image, in_place=True)
+    except MemoryError:
+        raise
     except Exception:  # A damaged EXIF block takes nothing from the pixels.
-        return 1
-    return found if isinstance(found, int) else 1
+        return
+
+
+@lru_cache(1000)  # Sets are read many times.
+def _warn_dark(name: str, high: int) -> None:
+    logger.warning(
+        "%s holds levels up to %d of 65,535, so that it comes out nearly black: scale them if that "
+        "is not meant",
+        name,
+        high,
+    )
 
 
 def _fit(image: Image.Image, name: str, resize: int | None, crop: int | None) -> Image.Image:

@@ -1,5 +1,6 @@
 """The error that tells a user, in one line, what was wrong, where, and what to do."""
 
+import os
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -17,3 +18,23 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     near = get_close_matches(str(name), names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")
+
+
+def unreadable(error: OSError) -> InputError:
+    """An error for what the operating system refuses: permissions, links that go in circles, ..."""
+    place, reason = error.filename or "an input", error.strerror or error
+    return InputError(f"{place} cannot be read ({reason}): mend or remove it")
+
+
+def is_text(name: str) -> bool:
+    """Whether a file's name, as Python decodes it, is text that can be written as UTF-8."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def readable(name: str) -> str:
+    """A file's name for a message: bytes that are no text come as `\\xe9`."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

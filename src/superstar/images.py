@@ -6,7 +6,7 @@ The one currency of the package is a `torch.Tensor` of float32, shape (N, 3, H, 
 
 import zlib
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, SupportsIndex
 
 import numpy as np
 import torch
@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from superstar.errors import InputError
-from superstar.integers import integer, whole
+from superstar.integers import whole
 
 SMALLEST_SIDE = 16
-
-Indices = NDArray[np.int64] | slice | int
-"""Of images: a place, or several in order."""
+Indices = NDArray[np.int64] | slice | SupportsIndex
+"""Which of a set's images: several, or one by an integer of any kind."""
 
 
 def check_images(images: Tensor, name: str = "images") -> Tensor:
@@ -90,6 +89,11 @@ def to_uint8(images: Tensor) -> NDArray[np.uint8]:
     return np.ascontiguousarray(rounded.permute(0, 2, 3, 1).cpu().numpy())
 
 
+def places(indices: Indices) -> NDArray[np.int64] | slice:
+    """Indices as NumPy takes them; a single one as an array of one, so that a set stays a set."""
+    return indices if isinstance(indices, slice) else np.atleast_1d(np.asarray(indices))
+
+
 class Images(Protocol):
     """Labelled images, in memory or in files, of which one batch at a time is asked for."""
 
@@ -134,18 +138,12 @@ class ImageSet:
 
     def take(self, indices: Indices) -> "ImageSet":
         """The images at `indices`, in that order."""
-        chosen = _rows(indices)
+        chosen = places(indices)
         return ImageSet(self.images[chosen], self.labels[chosen])
 
     def batch(self, indices: Indices = slice(None)) -> Tensor:
         """The images at `indices` as float32 (N, 3, H, W) in [0, 1]."""
-        return from_uint8(np.asarray(self.images[_rows(indices)]))
-
-
-def _rows(indices: Indices) -> NDArray[np.int64] | slice | list[int]:
-    """What picks the images without taking the first dimension away."""
-    one = integer(indices)
-    return indices if one is None else [one]  # type: ignore[return-value]
+        return from_uint8(np.asarray(self.images[places(indices)]))
 
 
 def stream(seed: int, *keys: str | int) -> np.random.Generator:

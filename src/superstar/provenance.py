@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from superstar import __version__
 from superstar.corruptions import frost_of, spell_out
 from superstar.decoding import user_path
+from superstar.digests import Digests
 
 # These change where and how fast a run computes, not its results.
 SPEED_ALONE = {
@@ -59,11 +60,23 @@ class NodeLike(Protocol):
 
 
 def node_fingerprint(
-    node: NodeLike, parameters: Mapping[str, Any], contents: Mapping[str, str]
+    node: NodeLike,
+    parameters: Mapping[str, Any],
+    contents: Mapping[str, str],
+    digests: Digests,
 ) -> str:
-    """Fingerprint of a node from its parameters' values and its input artifacts' digests."""
+    """Fingerprint of a node from its parameters' values and its inputs' digests.
+
+    Args:
+        node: of a pipeline.
+        parameters: values of all parameters that it reads.
+        contents: digests of the artifacts and other data that it reads, as far as they can tell.
+        digests: for files that parameters name.
+    """
     made_from = {
-        name: _results_of(name, parameters[name]) if is_parameter(name) else contents.get(name)
+        name: _results_of(name, parameters[name], digests)
+        if is_parameter(name)
+        else contents.get(name)
         for name in sorted(set(node.inputs))
     }
     text = json.dumps(
@@ -74,40 +87,38 @@ def node_fingerprint(
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def _results_of(name: str, value: Any) -> Any:
+def _results_of(name: str, value: Any, digests: Digests) -> Any:
     """A parameter's value without what has no bearing on results, with what else has."""
     if name in SPEED_ALONE:
         value = {key: part for key, part in value.items() if key not in SPEED_ALONE[name]}
     if name == "params:classifier_training":
-        value = value | {"published": _files_of(value["published"])}
+        value = value | {"published": _files_of(value["published"], digests)}
     if name == "params:classifier_training.published":
-        value = _files_of(value)
+        value = _files_of(value, digests)
     if name == "params:denoiser_training" and value["published"] is not None:
-        value = value | {"published": _file_of(value["published"])}
+        value = value | {"published": digests.of_file(user_path(value["published"]))}
     if name in SHIFTING:
         shifts = spell_out(value["shifts"])
         value = value | {"shifts": shifts, "frost": frost_of(shifts)}
     return value
 
 
-def _files_of(published: Mapping[str, Any]) -> dict[str, Any]:
-    """Published classifiers; where they are files, with what tells whether these have changed."""
+def _files_of(published: Mapping[str, Any], digests: Digests) -> dict[str, Any]:
+    """Published classifiers; those that are files by what these hold."""
     return {
-        name: entry if isinstance(entry, str) else {**entry, **_file_of(entry["path"])}
+        name: entry
+        if isinstance(entry, str)
+        else {**entry, "path": digests.of_file(user_path(entry["path"]))}
         for name, entry in published.items()
     }
-
-
-def _file_of(path: str) -> dict[str, Any]:
-    told = user_path(path).stat()
-    return {"path": path, "size": told.st_size, "changed": told.st_mtime_ns}
 
 
 def outdated(
     nodes: Iterable[NodeLike],
     parameters: Mapping[str, Any],
     stamps: Mapping[str, Stamp],
-    raw: Mapping[str, str] | None = None,
+    external: Mapping[str, str],
+    digests: Digests,
 ) -> set[str]:
     """The artifacts that are missing or that these parameters would not give.
 
@@ -115,12 +126,13 @@ def outdated(
         nodes: in an order in which they can run.
         parameters: values of all parameters that the nodes read.
         stamps: of the artifacts that are there, whole.
-        raw: digests of what else the nodes read, as far as it can tell.
+        external: digests of what else the nodes read, as far as it can tell.
+        digests: for files that parameters name.
     """
     stale: set[str] = set()
-    contents = {name: stamp.content for name, stamp in stamps.items()} | dict(raw or {})
+    contents = {name: stamp.content for name, stamp in stamps.items()} | dict(external)
     for node in nodes:
-        made = node_fingerprint(node, parameters, contents)
+        made = node_fingerprint(node, parameters, contents, digests)
         fed_by_stale = bool(stale & set(node.inputs))
         stale |= {
             name

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from superstar.corruptions import SURROGATES
 from superstar.errors import InputError
 
 CLASSIFIERS = {"none": "standard"}
@@ -28,7 +29,10 @@ SHIFTS = {
 """What we call the classifiers and shifts of the paper's tables and its release."""
 
 GROUPS = ("surrogate", "benchmark")
-PERCENT = "a number from 0 to 100"
+SEVERITIES = ("1", "2", "3", "4", "5")
+PERCENT = 100.0
+FARTHEST = 1e9
+"""No distance between images comes near it."""
 
 
 def read_accuracies(files: Sequence[Path]) -> pd.DataFrame:
@@ -48,7 +52,7 @@ def read_accuracies(files: Sequence[Path]) -> pd.DataFrame:
         InputError: a file that is no table, a missing column, a value that is no percentage, shares
             for percentages, or a shift and classifier that occur twice; with file and line.
     """
-    table = _read(files, ["shift", "classifier"], ["shifted", "recovered"])
+    table = _read(files, ["shift", "classifier"], {"shifted": PERCENT, "recovered": PERCENT})
     table.insert(4, "delta", table["recovered"] - table["shifted"])
     return table
 
@@ -66,7 +70,33 @@ def read_inoperable(files: Sequence[Path]) -> pd.DataFrame:
     Raises:
         InputError: as `read_accuracies`.
     """
-    return _read(files, ["group", "shift"], ["percent_inoperable"])
+    return _read(files, ["group", "shift"], {"percent_inoperable": PERCENT})
+
+
+def read_fits(files: Sequence[Path]) -> pd.DataFrame:
+    """Accuracy and distance of every surrogate, from which its operability label follows.
+
+    Args:
+        files: CSV with the columns `shift`, `severity` (1 to 5), `accuracy` (in [0, 1]) and
+            `wasserstein` (the distance). Other columns and other shifts are left out.
+
+    Returns:
+        One row a surrogate and severity, in order: `surrogate` in our names, `severity`,
+        `accuracy`, `distance`, what `control.operability.regression_labels` takes; and `file`.
+
+    Raises:
+        InputError: as `read_accuracies`; or a surrogate and severity that is not there.
+    """
+    table = _read(files, ["shift", "severity"], {"accuracy": 1.0, "wasserstein": FARTHEST})
+    table = table.rename(columns={"shift": "surrogate", "wasserstein": "distance"})
+    rows = table.set_index(["surrogate", "severity"])
+    wanted = [(surrogate, severity) for surrogate in SURROGATES for severity in SEVERITIES]
+    if lacking := [" ".join(cell) for cell in wanted if cell not in rows.index]:
+        raise InputError(
+            f"the reference table {files[0]} lacks {', '.join(lacking)}: give five severities of "
+            "every surrogate, or globals.external_labels: null to measure them"
+        )
+    return rows.loc[wanted].reset_index().astype({"severity": int})
 
 
 def shift_name(name: str) -> str:
@@ -84,23 +114,25 @@ def _plain(name: str) -> str:
     return "_".join(name.lower().split())
 
 
-def _read(files: Sequence[Path], keys: list[str], numbers: list[str]) -> pd.DataFrame:
+def _read(files: Sequence[Path], keys: list[str], numbers: dict[str, float]) -> pd.DataFrame:
+    """The rows of all files: `keys`, `numbers` (from 0 to what is given) and `file`."""
     if twice := [str(file) for place, file in enumerate(files) if file in files[:place]]:
         raise InputError(f"the reference table {twice[0]} is listed twice: leave one out")
     table = pd.concat([_read_one(file, keys, numbers) for file in files], ignore_index=True)
     repeats = table[table.duplicated(keys)]
     if len(repeats):
         again = repeats.iloc[0]
+        what = f"{again[keys[0]]} for {keys[1]} {again[keys[1]]}"
         same = (table[keys] == again[keys]).all(axis=1)
         first = table[same].iloc[0]
         raise InputError(
-            f"{_place(again)}: {again[keys[0]]} for {again[keys[1]]} is there already, in "
-            f"{first['file']}, line {first['line']}: remove one"
+            f"{_place(again)}: {what} is there already, in {first['file']}, line {first['line']}: "
+            "remove one"
         )
     return table[[*keys, *numbers, "file"]]
 
 
-def _read_one(file: Path, keys: list[str], numbers: list[str]) -> pd.DataFrame:
+def _read_one(file: Path, keys: list[str], numbers: dict[str, float]) -> pd.DataFrame:
     """The rows of a file, each with its `line` there."""
     text = _text(file)
     header = [_plain(name) for name in text.iloc[0]]
@@ -115,19 +147,21 @@ def _read_one(file: Path, keys: list[str], numbers: list[str]) -> pd.DataFrame:
     rows = rows[(rows[wanted] != "").any(axis=1)].reset_index(drop=True)
     if rows.empty:
         raise InputError(f"the reference table {file} holds no rows")
-    known = {"shift": shift_name, "classifier": classifier_name, "group": _plain}
+    known = {"shift": shift_name, "classifier": classifier_name}
     for column in keys:
         _refuse(rows, column, rows[column] == "", "a name")
-        rows[column] = rows[column].map(known[column])
-    if "group" in keys:
-        _refuse(rows, "group", ~rows["group"].isin(GROUPS), " or ".join(GROUPS))
-    for column in numbers:
+        rows[column] = rows[column].map(known.get(column, _plain))
+    for column, names in (("group", GROUPS), ("severity", SEVERITIES)):
+        if column in keys:
+            _refuse(rows, column, ~rows[column].isin(names), " or ".join(names))
+    for column, most in numbers.items():
         values = pd.to_numeric(rows[column], errors="coerce").astype(float)
-        _refuse(rows, column, ~values.between(0, 100), PERCENT)
+        _refuse(rows, column, ~values.between(0, most), f"a number from 0 to {most:g}")
         rows[column] = values
-    largest = rows[numbers].max(axis=None)
+    largest = rows[list(numbers)].max(axis=None)
+    shares = PERCENT in numbers.values() and largest <= 1
     # A tree may well call nothing inoperable, but no classifier is always wrong.
-    if largest <= 1 and (largest > 0 or "recovered" in numbers):
+    if shares and (largest > 0 or "recovered" in numbers):
         raise InputError(
             f"the reference table {file}: all of {', '.join(numbers)} are at most 1, which looks "
             "like shares: give percent, such as 76.1 rather than 0.761"
@@ -149,8 +183,8 @@ def _text(file: Path) -> pd.DataFrame:
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"the reference table {file} cannot be read ({reason}): see globals.reference_table "
-            "and reference_inoperable in conf/<environment>/globals.yml"
+            f"the reference table {file} cannot be read ({reason}): see globals.reference_table, "
+            "reference_inoperable and external_labels in conf/<environment>/globals.yml"
         ) from error
     return cells.fillna("").map(str.strip)
 

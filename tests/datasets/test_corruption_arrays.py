@@ -1,11 +1,12 @@
 import numpy as np
 import pytest
+import torch
 from kedro.io import DatasetError
 
 from superstar.datasets import (
     CorruptionArrays,
     CorruptionArraysDataset,
-    DownloadedArraysDataset,
+    ExternalArraysDataset,
 )
 from superstar.errors import InputError
 from superstar.images import ImageSet
@@ -91,7 +92,7 @@ def test_a_round_trip_loses_nothing(tmp_path, images):
 
 def test_the_download_is_taken_as_it_is(download, images):
     before = contents(download)
-    dataset = DownloadedArraysDataset(folder=str(download))
+    dataset = ExternalArraysDataset(folder=str(download))
     assert dataset.exists()
     arrays = dataset.load()
     assert arrays.shifts == SHIFTS
@@ -104,14 +105,25 @@ def test_the_download_is_taken_as_it_is(download, images):
 
 def test_the_download_is_read_only(download):
     with pytest.raises(DatasetError, match="read only"):
-        DownloadedArraysDataset(folder=str(download)).save({})
+        ExternalArraysDataset(folder=str(download)).save({})
 
 
 def test_an_absent_download_is_named(tmp_path):
-    dataset = DownloadedArraysDataset(folder=str(tmp_path / "absent"))
+    dataset = ExternalArraysDataset(folder=str(tmp_path / "absent"))
     assert not dataset.exists()
     with pytest.raises(DatasetError, match="absent does not exist"):
         dataset.load()
+
+
+def test_severities_and_places_may_be_any_kind_of_integer(download):
+    arrays = CorruptionArrays(download)
+    expected = arrays.load("fog", 3)
+    for three in (np.int64(3), np.uint8(3), torch.tensor(3)):
+        found = arrays.load("fog", three)
+        np.testing.assert_array_equal(found.images, expected.images)
+    for one in (1, np.int64(1), torch.tensor(1)):
+        assert expected.batch(one).equal(expected.batch(slice(1, 2)))
+        assert len(expected.take(one)) == 1
 
 
 def test_labels_of_one_severity_do_too(download, images):
@@ -204,11 +216,13 @@ def test_damage_is_named_in_one_line(download, damage, message):
 @pytest.mark.parametrize(
     ("shift", "severity", "message"),
     [
-        ("none", None, r"does not hold none \(the published benchmarks lack it: make it"),
+        ("none", None, r"does not hold none \(the benchmark itself lacks it: make it"),
         ("none", 1, "none has no severity"),
         ("fog", None, "severity of fog must be an integer from 1 to 5, not None"),
         ("fog", 0, "must be an integer from 1 to 5"),
         ("fog", 6, "must be an integer from 1 to 5"),
+        ("fog", True, "must be an integer from 1 to 5"),
+        ("fog", 3.0, "must be an integer from 1 to 5"),
     ],
 )
 def test_what_is_not_there_is_told(download, shift, severity, message):

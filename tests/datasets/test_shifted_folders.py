@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from superstar.datasets import FolderBenchmark, PublishedFoldersDataset, ShiftedFoldersDataset
+from superstar.datasets import ExternalFoldersDataset, FolderBenchmark, ShiftedFoldersDataset
+from superstar.digests import Digests
 from superstar.errors import InputError
 
 WNIDS = ("n1", "n2", "n3")
@@ -53,7 +54,7 @@ def levels(files) -> list[int]:
     return (files.batch() * 255).mean((1, 2, 3)).round().int().tolist()
 
 
-def test_made_and_published_sets_stand_side_by_side(saved):
+def test_made_and_external_sets_stand_side_by_side(saved):
     sets = saved.load()
     assert levels(sets.load("none")) == [100, 100]
     assert levels(sets.load("contrast", 4)) == [4, 4]
@@ -81,7 +82,7 @@ def test_an_image_that_is_there_twice_is_refused(saved, download):
 @pytest.mark.parametrize("name", ["03", "٣", "3 "])
 def test_severities_are_folders_named_1_to_5(download, classes, name):
     (download / "weather" / "fog" / "3").rename(download / "weather" / "fog" / name)
-    dataset = PublishedFoldersDataset(folder=str(download), classes=classes)
+    dataset = ExternalFoldersDataset(folder=str(download), classes=classes)
     with pytest.raises(InputError, match="lacks severity 3"):
         dataset.check()
 
@@ -89,22 +90,22 @@ def test_severities_are_folders_named_1_to_5(download, classes, name):
 def test_a_severity_without_classes_is_refused_before_any_work(download, classes):
     shutil.rmtree(download / "weather" / "fog" / "2")
     (download / "weather" / "fog" / "2").mkdir()
-    dataset = PublishedFoldersDataset(folder=str(download), classes=classes)
-    with pytest.raises(InputError, match=r"2 holds no class folders.*globals\.published_sets"):
+    dataset = ExternalFoldersDataset(folder=str(download), classes=classes)
+    with pytest.raises(InputError, match=r"2 holds no class folders.*globals\.external_sets"):
         dataset.check()
 
 
 def test_published_folders_are_checked_before_any_work(download, classes):
-    none = PublishedFoldersDataset(folder=None)
+    none = ExternalFoldersDataset(folder=None)
     none.check()
     assert none.load() is None
-    dataset = PublishedFoldersDataset(folder=str(download), classes=classes)
+    dataset = ExternalFoldersDataset(folder=str(download), classes=classes)
     dataset.check()
-    known = dataset.identity()
-    assert dataset.identity() == known != none.identity()
+    known = dataset.identity(Digests())
+    assert dataset.identity(Digests()) == known != none.identity(Digests())
     with pytest.raises(InputError, match=r"globals\.class_list"):
-        PublishedFoldersDataset(folder=str(download)).check()
+        ExternalFoldersDataset(folder=str(download)).check()
     (download / "weather" / "fog" / "5").rename(download.parent / "five")
-    assert dataset.identity() != known
+    assert dataset.identity(Digests()) != known
     with pytest.raises(InputError, match=r"fog in .* lacks severity 5; see globals"):
         dataset.check()

@@ -1,9 +1,13 @@
+import time
+
 import numpy as np
 import pandas as pd
 import pytest
 from kedro.io import DatasetError
 
+from superstar import digests
 from superstar.datasets import CSVDataset, ImageSetDataset, PartitionedImageSets
+from superstar.digests import Digests
 from superstar.images import ImageSet
 
 
@@ -67,9 +71,7 @@ def test_other_content_of_the_same_size_is_found_out(table):
     table.stamp("x")
     table.location.write_bytes(b"?" * table.location.stat().st_size)
     assert table.problem() is None
-    assert table.problem(thorough=True) == (
-        "is damaged: its content has changed since a run wrote it"
-    )
+    assert table.problem(Digests()) == ("is damaged: its content has changed since a run wrote it")
 
 
 @pytest.mark.parametrize(
@@ -135,8 +137,21 @@ def test_image_sets_round_trip(tmp_path, images):
 
 
 @pytest.mark.parametrize("content", [b"", b"not safetensors", b"\x00" * 100])
-def test_a_foreign_image_set_is_named(tmp_path, content):
+def test_what_is_no_image_set_is_named(tmp_path, content):
     path = tmp_path / "set.safetensors"
     path.write_bytes(content)
     with pytest.raises(DatasetError, match=r"set\.safetensors is not a whole image set"):
         ImageSetDataset(filepath=str(path)).load()
+
+
+def test_what_lies_there_unchanged_is_not_read_again(table, tmp_path, monkeypatch):
+    """As every run does of every input, before any work."""
+    read = []
+    real = digests._content
+    monkeypatch.setattr(digests, "_content", lambda path: read.append(path) or real(path))
+    table.save(pd.DataFrame({"a": [1]}))
+    time.sleep(2 * digests.TICK / 1e9)
+    table.stamp("x", Digests(tmp_path / "digests"))
+    for _ in range(3):
+        assert table.problem(Digests(tmp_path / "digests")) is None
+    assert read == [str(table.location)]

@@ -1,10 +1,11 @@
-"""Shifted test sets: made, or taken as they were published."""
+"""Shifted test sets: made, or taken from others."""
 
 import numpy as np
 import pytest
 
 from superstar.corruptions.sets import shift_set
-from superstar.datasets import CorruptionArrays, PublishedSetsDataset
+from superstar.datasets import CorruptionArrays, ExternalArraysDataset
+from superstar.digests import Digests
 from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.pipelines.benchmark_generation import nodes
@@ -28,9 +29,9 @@ def folder(tmp_path, clean):
     return tmp_path
 
 
-def test_published_shifts_are_taken_and_the_others_made(folder, clean):
-    published = CorruptionArrays(folder)
-    sets = nodes.generate_benchmark(clean, published, NAMES, GIVEN, "cifar", 0)
+def test_external_shifts_are_taken_and_the_others_made(folder, clean):
+    external = CorruptionArrays(folder)
+    sets = nodes.generate_benchmark(clean, external, NAMES, GIVEN, "cifar", 0)
     assert list(sets) == ["none", "fog", "gaussian_noise"]
     assert list(sets["none"]()) == [clean]
     for severity, fog in enumerate(sets["fog"](), start=1):
@@ -38,10 +39,10 @@ def test_published_shifts_are_taken_and_the_others_made(folder, clean):
     for severity, noisy in enumerate(sets["gaussian_noise"](), start=1):
         own = shift_set(clean, "gaussian_noise", severity, "cifar", 0)
         np.testing.assert_array_equal(noisy.images, own.images)
-    described = nodes.describe_benchmark(published, GIVEN, "cifar", 0)
+    described = nodes.describe_benchmark(external, GIVEN, "cifar", 0)
     assert described["shifts"] == GIVEN["shifts"]
-    assert described["published"] == ["fog"]
-    assert nodes.describe_benchmark(None, GIVEN, "cifar", 0)["published"] == []
+    assert described["external"] == ["fog"]
+    assert nodes.describe_benchmark(None, GIVEN, "cifar", 0)["external"] == []
 
 
 @pytest.mark.parametrize("images", [5, 6])
@@ -57,17 +58,17 @@ def test_images_of_another_size_are_refused(folder, clean):
         nodes.generate_benchmark(other, CorruptionArrays(folder), NAMES, GIVEN, "cifar", 0)
 
 
-def test_no_folder_means_no_published_sets(folder, tmp_path):
-    none = PublishedSetsDataset(folder=None)
+def test_no_folder_means_no_external_sets(folder, tmp_path):
+    none = ExternalArraysDataset(folder=None)
     none.check()
     assert none.load() is None
-    dataset = PublishedSetsDataset(folder=str(folder))
+    dataset = ExternalArraysDataset(folder=str(folder))
     dataset.check()
-    known = dataset.identity()
-    assert known not in (none.identity(), "")
+    known = dataset.identity(Digests())
+    assert known not in (none.identity(Digests()), "")
     (folder / "fog.npy").write_bytes((folder / "fog.npy").read_bytes()[:-1])
-    assert dataset.identity() != known
-    with pytest.raises(InputError, match=r"fog.npy is not a whole array.*globals.published_sets"):
+    assert dataset.identity(Digests()) != known
+    with pytest.raises(InputError, match=r"fog.npy is not a whole array.*globals.external_sets"):
         dataset.check()
-    with pytest.raises(InputError, match=r"does not exist; see globals.published_sets"):
-        PublishedSetsDataset(folder=str(tmp_path / "absent")).check()
+    with pytest.raises(InputError, match=r"does not exist; see globals.external_sets"):
+        ExternalArraysDataset(folder=str(tmp_path / "absent")).check()

@@ -72,7 +72,7 @@ def project(tmp_path_factory) -> Project:
     path = project.root / "conf" / "cifar100" / "parameters.yml"
     path.write_text(yaml.safe_dump(merged(yaml.safe_load(path.read_text()), SMALL)))
     with path.with_name("globals.yml").open("a") as file:
-        file.write("\npublished_sets: data/01_raw/CIFAR-100-C\n")
+        file.write("\nexternal_sets: data/01_raw/CIFAR-100-C\n")
     return project
 
 
@@ -148,7 +148,7 @@ def test_the_whole_environment_runs_on_tables_of_the_hub(project, images, finish
     expected = accuracy(standard, from_uint8(fog[-68:]), images["test"].labels)
     assert scored["accuracy_shifted"].tolist() == pytest.approx([expected] * 2)
     made = data(project, "05_model_input/shifted_sets.json")
-    assert json.loads(made.read_text())["published"] == ["fog"]
+    assert json.loads(made.read_text())["external"] == ["fog"]
     page = data(project, "08_reporting/report.md").read_text()
     assert "## With the policy of photos" in page
     held = [data(project, f"03_primary/clean/{split}.safetensors") for split in ("train", "test")]

@@ -3,6 +3,7 @@ import pandas as pd
 import pytest
 
 from superstar.datasets import ReferenceTableDataset
+from superstar.digests import Digests
 from superstar.errors import InputError
 from superstar.pipelines.reporting import comparison
 from superstar.reference_tables import read_accuracies
@@ -161,13 +162,22 @@ def test_references_are_told_by_names_and_contents(tmp_path, published):
 
     for name in ("a.csv", "b.csv"):
         published.to_csv(tmp_path / name, index=False)
-    known = dataset("a.csv").identity()
-    assert ReferenceTableDataset(
-        filepath=str(tmp_path / "a.csv"), holds="accuracies"
-    ).identity() == (known)
-    assert len({known, dataset("b.csv").identity(), dataset("a.csv", "b.csv").identity()}) == 3
+    known = dataset("a.csv").identity(Digests())
+    assert ReferenceTableDataset(filepath=str(tmp_path / "a.csv"), holds="accuracies").identity(
+        Digests()
+    ) == (known)
+    assert (
+        len(
+            {
+                known,
+                dataset("b.csv").identity(Digests()),
+                dataset("a.csv", "b.csv").identity(Digests()),
+            }
+        )
+        == 3
+    )
     published.iloc[:3].to_csv(tmp_path / "a.csv", index=False)
-    assert dataset("a.csv").identity() != known
+    assert dataset("a.csv").identity(Digests()) != known
 
 
 def test_without_a_reference_there_is_nothing(tmp_path):
@@ -175,7 +185,7 @@ def test_without_a_reference_there_is_nothing(tmp_path):
         dataset = ReferenceTableDataset(filepath=given, holds="inoperable")
         dataset.check()
         assert dataset.load().empty
-        assert dataset.identity() == "none"
+        assert dataset.identity(Digests()) == "none"
 
 
 def test_the_check_says_what_is_wrong_in_one_line(tmp_path):

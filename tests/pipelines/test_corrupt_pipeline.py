@@ -16,10 +16,11 @@ from superstar import __version__
 from superstar.corruptions import COMPOSITES, STANDARD_SHIFTS, corrupt, frost_source
 from superstar.datasets import (
     ClassFoldersDataset,
-    DownloadedFoldersDataset,
+    ExternalFoldersDataset,
     ImageFoldersDataset,
     JSONDataset,
 )
+from superstar.digests import Digests
 from superstar.errors import InputError
 from superstar.images import from_uint8, to_uint8
 from superstar.parameters import Corrupt
@@ -152,7 +153,7 @@ def test_a_stamp_that_was_left_does_not_make_a_folder_ours(folder, tmp_path):
     output.save(nodes.corrupt_files(images, GIVEN, "imagenet", 0))
     output.stamp("this")
     (output.location / ".DS_Store").touch()
-    assert output.problem(thorough=True) is None
+    assert output.problem(Digests()) is None
     check_places(places(folder, output.location), again=False)
     (output.location / "notes.txt").touch()
     with pytest.raises(InputError, match=r"holds 'notes\.txt' and is not a benchmark of ours"):
@@ -231,9 +232,10 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return make_project(tmp_path_factory.mktemp("corrupt") / "project")
 
 
-def run(project: Project, images: Path, output: str, *more: str):
+def run(project: Project, images: Path, output: str, *more: str, resume: bool = False):
     given = ",".join((f"corrupt.input={images}", f"corrupt.output={output}", *more))
-    return project.run("--pipelines", "corrupt", "--params", given)
+    resuming = ["--only-missing-outputs"] if resume else []
+    return project.run("--pipelines", "corrupt", *resuming, "--params", given)
 
 
 def kill_once_made(place: Path, project: Project, images: Path, output: Path) -> None:
@@ -261,25 +263,27 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(project, folder, tmp_
     assert not killed.exists()
     first = next((beside / "none").rglob("*.JPEG"))
     kept = first.stat().st_ino
-    outcome = run(project, folder, str(killed))
+    outcome = run(project, folder, str(killed), resume=True)
     assert outcome.returncode == 0, outcome.stderr
     assert written(killed) == expected
     assert (killed / first.relative_to(beside)).stat().st_ino == kept
 
-    sets = DownloadedFoldersDataset(folder=str(killed), wnids=str(killed / "classes.txt")).load()
+    sets = ExternalFoldersDataset(folder=str(killed), classes=str(killed / "classes.txt")).load()
     frosty = sets.load("frost", 5)
     assert frosty.batch().shape == (7, 3, 32, 32)
     assert frosty.labels.tolist() == [0] * 4 + [1] * 3
 
 
-def test_a_file_that_is_no_image_is_named(project, folder, tmp_path):
+def test_all_files_that_are_no_images_are_named(project, folder, tmp_path):
     images = tmp_path / "images"
     shutil.copytree(folder, images)
-    (images / "dog" / "broken.jpg").write_bytes(b"no image")
+    for name in ("cat/a.jpg", "dog/broken.jpg", "dog/z.png"):
+        (images / name).write_bytes(b"no image")
     outcome = run(project, images, str(tmp_path / "out"))
     assert outcome.returncode == 1
-    assert outcome.stderr.splitlines()[-1].startswith("error: ")
-    assert "broken.jpg" in outcome.stderr.splitlines()[-1]
+    told = outcome.stderr.splitlines()[-1]
+    assert told.startswith("error: 3 of 10 images cannot be taken: ")
+    assert all(name in told for name in ("cat/a.jpg", "dog/broken.jpg", "dog/z.png"))
     assert [path.name for path in tmp_path.iterdir()] == ["images"]
 
 
@@ -287,9 +291,7 @@ def test_finished_sets_are_kept_or_replaced_by_what_is_asked_for(project, folder
     out = tmp_path / "out"
 
     def resume(*more: str) -> str:
-        given = (f"corrupt.input={folder}", f"corrupt.output={out}", *more)
-        arguments = ("--pipelines", "corrupt", "--only-missing-outputs", "--params")
-        outcome = project.run(*arguments, ",".join(given))
+        outcome = run(project, folder, str(out), *more, resume=True)
         assert outcome.returncode == 0, outcome.stderr
         return outcome.stderr
 
@@ -300,7 +302,7 @@ def test_finished_sets_are_kept_or_replaced_by_what_is_asked_for(project, folder
         "corrupt.shifts=fog contrast", "corrupt.severities=2", "corrupt.batch_size=1"
     )
     resume("corrupt.shifts=contrast", "corrupt.severities=2 4")
-    sets = DownloadedFoldersDataset(folder=str(out), wnids=str(out / "classes.txt")).load()
+    sets = ExternalFoldersDataset(folder=str(out), classes=str(out / "classes.txt")).load()
     assert sets.shifts == ("contrast", "none")
     assert sets.severities("contrast") == (2, 4)
 
@@ -310,10 +312,10 @@ def test_changed_images_are_not_mixed_with_what_was_made_of_the_old(project, fol
     shutil.copytree(folder, images)
     kill_once_made(tmp_path / ".part-out" / "none", project, images, tmp_path / "out")
     shutil.copy(images / "dog" / "photo 1.png", images / "cat" / "photo 9.png")
-    outcome = run(project, images, str(tmp_path / "out"))
+    outcome = run(project, images, str(tmp_path / "out"), resume=True)
     assert outcome.returncode == 0, outcome.stderr
-    sets = DownloadedFoldersDataset(
-        folder=str(tmp_path / "out"), wnids=str(tmp_path / "out" / "classes.txt")
+    sets = ExternalFoldersDataset(
+        folder=str(tmp_path / "out"), classes=str(tmp_path / "out" / "classes.txt")
     ).load()
     assert len(sets.load("none", None)) == len(list(images.glob("*/*")))
     assert {path.name for path in tmp_path.iterdir()} == {

@@ -1,4 +1,4 @@
-"""Policies of other benchmarks and released ones, evaluated as they are."""
+"""Policies of other benchmarks and published ones, evaluated as they are."""
 
 import shutil
 
@@ -9,13 +9,14 @@ import torch
 from projects import make_project
 from superstar.control.networks import Actor, Critic, load_actor
 from superstar.datasets import TransferredPoliciesDataset
+from superstar.digests import Digests
 from superstar.errors import InputError
 
 
-def take_policies(project, *names: str, released: str = "{}") -> None:
+def take_policies(project, *names: str, published: str = "{}") -> None:
     globals_file = project.root / "conf" / "test" / "globals.yml"
     globals_file.write_text(
-        f"benchmark: test\npolicies_from: [{', '.join(names)}]\nreleased_policies: {released}\n"
+        f"benchmark: test\npolicies_from: [{', '.join(names)}]\npublished_policies: {published}\n"
     )
 
 
@@ -28,7 +29,7 @@ def test_equal_policies_from_elsewhere_do_the_same(project_copy):
     file.parent.mkdir(exist_ok=True)
     torch.save(load_actor(actor)[0].state_dict(), file)
     # A path of the project, from wherever the command is given.
-    take_policies(project_copy, "elsewhere", released=f"{{theirs: data/01_raw/{file.name}}}")
+    take_policies(project_copy, "elsewhere", published=f"{{theirs: data/01_raw/{file.name}}}")
     outcome = project_copy.run("--only-missing-outputs")
     assert outcome.returncode == 0, outcome.stderr
     assert "evaluate done" in outcome.stderr
@@ -60,36 +61,36 @@ def test_a_benchmark_without_a_policy_is_refused_before_any_work(project_copy):
 def test_policies_are_told_apart_by_their_files(finished_run, tmp_path):
     source = finished_run.data("06_models/actor.safetensors")
     shutil.copytree(source.parent, tmp_path / "one", ignore=shutil.ignore_patterns("superv*"))
-    dataset = TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=["one"], released={})
+    dataset = TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=["one"], published={})
     actor, actions = dataset.load()["one"]
     assert actor.n_actions == len(actions)
-    known = dataset.identity()
+    known = dataset.identity(Digests())
     (tmp_path / "one" / "actor.safetensors").write_bytes(source.read_bytes()[:-1])
-    assert dataset.identity() != known
+    assert dataset.identity(Digests()) != known
     with pytest.raises(InputError, match="damaged"):
         dataset.check()
     (tmp_path / "one" / "actor.safetensors").unlink()
-    assert dataset.identity() != known
+    assert dataset.identity(Digests()) != known
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (None, r"released_policies names 'theirs', but there is no policy \S+: put it there"),
+        (None, r"published_policies names 'theirs', but there is no policy \S+: put it there"),
         ({}, "holds no state dict"),
         (Critic().state_dict(), r"linear3.weight is \(1, 256\) instead of \(8, 256\)"),
         (Actor(7).state_dict(), r"linear3.weight is \(7, 256\) instead of \(8, 256\)"),
         (b"<html>not found</html>", "no checkpoint"),
     ],
 )
-def test_released_files_without_a_policy_are_refused(content, message, tmp_path):
+def test_published_files_without_a_policy_are_refused(content, message, tmp_path):
     file = tmp_path / "actor.pth"
     if isinstance(content, bytes):
         file.write_bytes(content)
     elif content is not None:
         torch.save(content, file)
     dataset = TransferredPoliciesDataset(
-        folder=str(tmp_path), benchmarks=[], released={"theirs": str(file)}
+        folder=str(tmp_path), benchmarks=[], published={"theirs": str(file)}
     )
     with pytest.raises(InputError, match=message) as caught:
         dataset.check()
@@ -98,7 +99,7 @@ def test_released_files_without_a_policy_are_refused(content, message, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("released", "message"),
+    ("published", "message"),
     [
         ("actor.pth", "must give files by name, such as .* not 'actor.pth'"),
         (["actor.pth"], "must give files by name"),
@@ -106,41 +107,41 @@ def test_released_files_without_a_policy_are_refused(content, message, tmp_path)
         ({"photos": "actor.pth"}, "both name 'photos': rename"),
     ],
 )
-def test_released_policies_have_names_of_their_own(released, message, tmp_path):
+def test_published_policies_have_names_of_their_own(published, message, tmp_path):
     with pytest.raises(InputError, match=message):
-        TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=["photos"], released=released)
+        TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=["photos"], published=published)
 
 
 @pytest.mark.parametrize("benchmarks", [[1], "photos", {"photos": 1}, [None], [""]])
 def test_benchmarks_are_a_list_of_names(benchmarks, tmp_path):
     with pytest.raises(InputError, match=r"globals\.policies_from must list names"):
-        TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=benchmarks, released={})
+        TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=benchmarks, published={})
 
 
 def test_null_names_no_policies(tmp_path):
-    dataset = TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=None, released=None)
+    dataset = TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=None, published=None)
     dataset.check()
     assert dataset.load() == {}
 
 
 @pytest.mark.parametrize(
-    ("benchmarks", "released", "setting"),
+    ("benchmarks", "published", "setting"),
     [
         ([1], None, "policies_from"),
         ("photos", None, "policies_from"),
-        (None, [1], "released_policies"),
+        (None, [1], "published_policies"),
     ],
 )
-def test_what_names_no_policies_is_refused(benchmarks, released, setting, tmp_path):
+def test_what_names_no_policies_is_refused(benchmarks, published, setting, tmp_path):
     with pytest.raises(InputError, match=rf"globals\.{setting} must "):
-        TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=benchmarks, released=released)
+        TransferredPoliciesDataset(folder=str(tmp_path), benchmarks=benchmarks, published=published)
 
 
 def test_what_names_no_policies_is_refused_in_one_line(tmp_path):
     project = make_project(tmp_path / "project")
     globals_ = project.root / "conf" / "test" / "globals.yml"
-    globals_.write_text("benchmark: test\nreleased_policies: {theirs: 1}\n")
+    globals_.write_text("benchmark: test\npublished_policies: {theirs: 1}\n")
     outcome = project.run()
     assert outcome.returncode != 0
-    assert "error: globals.released_policies must " in outcome.stderr
+    assert "error: globals.published_policies must " in outcome.stderr
     assert "Traceback" not in outcome.stderr

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from superstar.actions.dncnn import DnCNN
 from superstar.errors import InputError
-from superstar.foreign import read_weights
+from superstar.published import read_weights
 
 PORT = "dncnn."
 """What the port's names begin with; `read_weights` takes KAIR's `model.` off."""

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from superstar.classifiers.classifier import Classifier
 from superstar.errors import InputError, unknown_name
-from superstar.foreign import read_weights
+from superstar.published import read_weights
 
 logger = logging.getLogger(__name__)
 

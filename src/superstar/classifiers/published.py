@@ -18,7 +18,7 @@ from superstar.classifiers.classifier import Classifier
 from superstar.classifiers.resnet50 import IMAGENET_MEAN, IMAGENET_STD, ResNet50
 from superstar.classifiers.wide_resnet import WideResNet
 from superstar.errors import InputError, unknown_name
-from superstar.foreign import read_weights
+from superstar.published import read_weights
 
 SHOWN_NAMES = 3
 """Tensors that an error names; it counts the others."""

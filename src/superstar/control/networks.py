@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from superstar.actions import ACTIONS
 from superstar.errors import InputError
-from superstar.foreign import read_weights
+from superstar.published import read_weights
 from superstar.training import fixed_threads
 from superstar.weights import load_weights, save_weights
 

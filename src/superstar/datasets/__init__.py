@@ -1,29 +1,30 @@
 """Kedro datasets of the project: what the catalog's `type` names."""
 
-from superstar.datasets.corruption_arrays import CorruptionArrays, CorruptionArraysDataset
-from superstar.datasets.downloads import (
+from superstar.datasets.corruption_arrays import (
+    CorruptionArrays,
+    CorruptionArraysDataset,
+    ExternalArraysDataset,
+)
+from superstar.datasets.external import ExternalDataset
+from superstar.datasets.image_files import (
     ClassFoldersDataset,
-    DownloadedArraysDataset,
-    DownloadedFoldersDataset,
-    PublishedSetsDataset,
+    ImageFiles,
+    ImageFilesDataset,
+    LabelledFiles,
+    LabelledFilesDataset,
+    list_images,
+    read_class_list,
 )
 from superstar.datasets.image_folders import (
-    ImageFiles,
+    ExternalFoldersDataset,
     ImageFolders,
     ImageFoldersDataset,
-    list_images,
-    read_wnids,
 )
 from superstar.datasets.image_sets import (
     SEVERITIES,
     ImageSetDataset,
     PartitionedImageSets,
     ShiftedSets,
-)
-from superstar.datasets.image_source import (
-    ImageFilesDataset,
-    LabelledFiles,
-    LabelledFilesDataset,
 )
 from superstar.datasets.labelled_images import LabelledImages, LabelledImagesDataset
 from superstar.datasets.mnist import MnistDataset
@@ -39,11 +40,9 @@ from superstar.datasets.models import (
     TransferredPoliciesDataset,
     TreeDataset,
 )
-from superstar.datasets.raw import RawDataset, ReferenceTableDataset
-from superstar.datasets.released_labels import ReleasedLabelsDataset
+from superstar.datasets.reference_tables import ReferenceTableDataset
 from superstar.datasets.shifted_folders import (
     FolderBenchmark,
-    PublishedFoldersDataset,
     ShiftedFolders,
     ShiftedFoldersDataset,
     same_images,
@@ -73,8 +72,9 @@ __all__ = [
     "CriticDataset",
     "CurvesDataset",
     "DenoiserDataset",
-    "DownloadedArraysDataset",
-    "DownloadedFoldersDataset",
+    "ExternalArraysDataset",
+    "ExternalDataset",
+    "ExternalFoldersDataset",
     "FigureDataset",
     "FolderBenchmark",
     "ImageFiles",
@@ -92,11 +92,7 @@ __all__ = [
     "ParquetDataset",
     "PartitionedImageSets",
     "PointsDataset",
-    "PublishedFoldersDataset",
-    "PublishedSetsDataset",
-    "RawDataset",
     "ReferenceTableDataset",
-    "ReleasedLabelsDataset",
     "ShiftedFolders",
     "ShiftedFoldersDataset",
     "ShiftedSets",
@@ -107,6 +103,6 @@ __all__ = [
     "TransferredPoliciesDataset",
     "TreeDataset",
     "list_images",
-    "read_wnids",
+    "read_class_list",
     "same_images",
 ]

@@ -2,8 +2,8 @@
 
 Hendrycks and Dietterich, "Benchmarking neural network robustness to common corruptions and
 perturbations", ICLR 2019: `<shift>.npy` is uint8 (5 N, H, W, 3), the N images at severity 1 first;
-`labels.npy` holds their 5 N labels. The published arrays have N = 10,000 and 32x32 pixels. The
-clean images, which the published benchmark lacks, are `none.npy`, with N images.
+`labels.npy` holds their 5 N labels. The benchmark's arrays have N = 10,000 and 32x32 pixels. The
+clean images, which it lacks, are `none.npy`, with N images.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -13,8 +13,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from superstar.datasets.external import ExternalFolder
 from superstar.datasets.image_sets import SEVERITIES, absent_shift, check_severity
 from superstar.datasets.whole import Piece, PiecesDataset, require_file
+from superstar.digests import Digests
 from superstar.errors import InputError
 from superstar.images import ImageSet
 
@@ -59,7 +61,7 @@ class CorruptionArrays:
             InputError: no such shift or severity; an array that is damaged, not uint8
                 (5 N, H, W, 3), or that does not match the labels.
         """
-        check_severity(shift, severity)
+        severity = check_severity(shift, severity)
         if shift not in self.shifts:
             raise absent_shift(self.folder, shift, self.shifts)
         path = self.folder / f"{shift}.npy"
@@ -92,6 +94,42 @@ class CorruptionArrays:
         if (blocks != blocks[0]).any():
             raise InputError(f"{self.folder / LABELS} differs from severity to severity")
         return blocks[0]
+
+
+class ExternalArraysDataset(ExternalFolder):
+    """Shifted sets in CIFAR-100-C's layout, to be taken as they are: that benchmark, say.
+
+    Args:
+        folder: it holds `<shift>.npy` and `labels.npy`; None if there are no such sets.
+        metadata: for Kedro's plugins.
+    """
+
+    def load(self) -> CorruptionArrays | None:
+        """Open the folder, if there is one; arrays are mapped when a set is asked for."""
+        return None if self._folder is None else CorruptionArrays(self._folder)
+
+    def check(self) -> None:
+        """Refuse a folder without such sets, or with damaged ones.
+
+        Raises:
+            InputError: as `CorruptionArrays`.
+        """
+        if self._folder is None:
+            return
+        try:
+            sets = CorruptionArrays(self._folder)
+            for shift in sets.shifts:
+                sets.load(shift, None if shift == "none" else SEVERITIES[0])
+        except InputError as error:
+            raise InputError(
+                f"{error}; see globals.external_sets in conf/<environment>/globals.yml"
+            ) from error
+
+    def identity(self, digests: Digests) -> str:
+        """A digest of the arrays."""
+        if self._folder is None:
+            return "none"
+        return digests.of_files(self._folder, sorted(p.name for p in self._folder.glob("*.npy")))
 
 
 class CorruptionArraysDataset(PiecesDataset):

@@ -7,7 +7,8 @@ encoded image (`img` or `image`: {bytes, path}, or the bytes alone) and a label 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from superstar.datasets.image_files import read_class_list
 from superstar.decoding import Encoded, read_images
 from superstar.errors import InputError
 from superstar.images import ImageSet
@@ -65,12 +67,9 @@ def read_tables(paths: Sequence[Path]) -> ImageSet:
     sources: list[Encoded] = []
     labels: list[NDArray[np.int64]] = []
     for path in paths:
-        columns = _open(path).schema_arrow.names
+        columns = _read(pq.read_schema, path).names
         image, label = (_column(path, columns, names) for names in (IMAGES, LABELS))
-        try:
-            table = pq.read_table(path, columns=[image, label])
-        except (pa.ArrowException, OSError) as error:
-            raise InputError(f"{path} is no whole parquet table ({_reason(error)})") from error
+        table = _read(partial(pq.read_table, columns=[image, label]), path)
         labels.append(_labels(path, label, table[label]))
         sources += [
             Encoded(f"{path}, row {row}", content or b"")
@@ -95,36 +94,27 @@ def read_class_names(folder: Path, tables: Sequence[Path]) -> tuple[str, ...]:
             f"class names are missing, or damaged in the metadata of {tables[0]}: put {path} "
             "there, one name a line"
         )
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not text in UTF-8: save it as that") from error
-    return tuple(line.strip() for line in lines if line.strip())
+    return read_class_list(path)
 
 
 def _told_names(path: Path) -> tuple[str, ...]:
     """The names in the metadata; none where they are missing or damaged."""
-    schema = _open(path).schema_arrow
+    schema = _read(pq.read_schema, path)
     label = _column(path, schema.names, LABELS)
     try:
         told = json.loads((schema.metadata or {})[b"huggingface"])
-        names = told["info"]["features"][label]["names"]
+        return tuple(map(str, told["info"]["features"][label]["names"]))
     except (KeyError, TypeError, ValueError):
         return ()
-    whole = isinstance(names, list) and all(isinstance(name, str) for name in names)
-    return tuple(names) if whole else ()
 
 
 def _labels(path: Path, name: str, column: pa.ChunkedArray) -> NDArray[np.int64]:
-    if not pa.types.is_integer(column.type):
-        raise InputError(f"{path} must hold whole numbers as {name}, not {column.type}")
-    if column.null_count:
-        row = column.is_null().index(True).as_py()
-        raise InputError(f"{path} has no {name} in row {row}")
-    try:
-        return column.cast(pa.int64()).to_numpy()
-    except pa.ArrowException as error:
-        raise InputError(f"{path} has a {name} that is no class ({_reason(error)})") from error
+    if not pa.types.is_integer(column.type) or column.null_count:
+        lacking = f", and {column.null_count} rows without" if column.null_count else ""
+        raise InputError(
+            f"{path} must hold a whole number as {name} in every row, not {column.type}{lacking}"
+        )
+    return column.to_numpy().astype(np.int64)
 
 
 def _contents(path: Path, name: str, column: pa.ChunkedArray) -> list[bytes | None]:
@@ -142,13 +132,6 @@ def _contents(path: Path, name: str, column: pa.ChunkedArray) -> list[bytes | No
     return [content for part in parts for content in part.to_pylist()]
 
 
-def _open(path: Path) -> pq.ParquetFile:
-    try:
-        return pq.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise InputError(f"{path} is no whole parquet table ({_reason(error)})") from error
-
-
 def _column(path: Path, there: Sequence[str], names: Sequence[str]) -> str:
     found = [name for name in names if name in there]
     if not found:
@@ -158,5 +141,9 @@ def _column(path: Path, there: Sequence[str], names: Sequence[str]) -> str:
     return found[0]
 
 
-def _reason(error: Any) -> str:
-    return " ".join(str(error).split())
+def _read(reader: Callable[[Path], Any], path: Path) -> Any:
+    try:
+        return reader(path)
+    except (pa.ArrowException, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path} is no whole parquet table ({reason})") from error

@@ -2,14 +2,11 @@
 
 Hendrycks and Dietterich, "Benchmarking neural network robustness to common corruptions and
 perturbations", ICLR 2019: `<shift>/<severity>/<wnid>/<file>.JPEG`, 224x224 pixels, quality 85. The
-clean images through the same JPEG, which the published benchmark lacks, are `none/<wnid>/`.
+clean images through the same JPEG, which the benchmark lacks, are `none/<wnid>/`.
 """
 
-import logging
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -19,25 +16,28 @@ import numpy as np
 from joblib import cpu_count
 from numpy.typing import NDArray
 from PIL import Image
-from torch import Tensor
 
+from superstar.datasets.external import ExternalFolder
+from superstar.datasets.image_files import (
+    ImageFiles,
+    list_classes,
+    list_images,
+    read_class_list,
+    visible,
+)
 from superstar.datasets.image_sets import SEVERITIES, absent_shift, check_severity
 from superstar.datasets.whole import Piece, PiecesDataset
-from superstar.decoding import SUFFIXES, read_batches, read_images
+from superstar.decoding import SUFFIXES, user_path
+from superstar.digests import Digests
 from superstar.errors import InputError
-from superstar.images import Indices, from_uint8
 
 GROUPS = ("blur", "digital", "extra", "noise", "weather")
-"""Names of the published archives, under which their shifts may lie."""
+"""Names of the archives it comes in, under which their shifts may lie."""
 JPEG_QUALITY = 85
 ENDINGS = {"jpeg": ".JPEG", "png": ".png"}
 """Of the files that we write: ImageNet-C's, and one that loses nothing."""
 CLASSES = "classes.txt"
 """Beside the sets that we write: names of the class folders, in the order of the labels."""
-
-_ENDINGS = " ".join(sorted(SUFFIXES))
-
-logger = logging.getLogger(__name__)
 
 Named = tuple[Sequence[str], NDArray[np.uint8]]
 """Some images of a set: `<class>/<file>` of each, and uint8 (N, H, W, 3)."""
@@ -45,185 +45,24 @@ Cells = Mapping[tuple[str, int | None], Callable[[], Iterable[Named]]]
 """By shift and severity (None for `none`), a function that makes the images."""
 
 
-@dataclass(frozen=True)
-class ImageFiles:
-    """Labelled image files, of which only what a batch asks for is opened.
-
-    Attributes:
-        folder: where they lie.
-        names: `<class>/<file>` of each, sorted by class, then by file, by code points.
-        labels: int64 (N,).
-        resize: of the shorter side, in pixels, as in `superstar.decoding.read_image`.
-        crop: of the centre, in pixels.
-    """
-
-    folder: Path
-    names: tuple[str, ...]
-    labels: NDArray[np.int64]
-    resize: int | None = None
-    crop: int | None = None
-
-    def __len__(self) -> int:
-        return len(self.names)
-
-    def take(self, indices: Indices) -> "ImageFiles":
-        """The files at `indices`, in that order."""
-        chosen = np.atleast_1d(np.arange(len(self))[indices])
-        return replace(self, names=tuple(self.names[i] for i in chosen), labels=self.labels[chosen])
-
-    def batch(self, indices: Indices = slice(None)) -> Tensor:
-        """The images at `indices` as float32 (N, 3, H, W) in [0, 1].
-
-        Raises:
-            InputError: an image that cannot be read, or images of several sizes.
-        """
-        return from_uint8(read_images(self.take(indices)._paths(), self.resize, self.crop))
-
-    def read(self, batch_size: int, workers: int | None = None) -> Iterator[NDArray[np.uint8]]:
-        """All images in order, as `superstar.decoding.read_batches` yields them."""
-        return read_batches(self._paths(), batch_size, self.resize, self.crop, workers)
-
-    def _paths(self) -> list[Path]:
-        return [self.folder / name for name in self.names]
-
-
-def read_wnids(path: Path) -> tuple[str, ...]:
-    """Names of the classes' folders, one a line, in the order of the labels.
-
-    Raises:
-        InputError: no such file, no names, or a name that occurs twice.
-    """
-    expected = "it must hold the name of one class folder a line"
-    if not path.is_file():
-        raise InputError(
-            f"list of classes {path} does not exist: {expected}, in the order of the labels "
-            "(globals.class_list)"
-        )
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no text: {expected}") from error
-    wnids = tuple(name for line in lines if (name := line.strip()))
-    if not wnids:
-        raise InputError(f"{path} is empty: {expected}")
-    seen: set[str] = set()
-    for name in wnids:
-        if name in seen:
-            raise InputError(f"{path} names {name!r} twice")
-        seen.add(name)
-    return wnids
-
-
-def list_classes(folder: Path) -> tuple[str, ...]:
-    """Names of the class folders in a folder, sorted, as torchvision's ImageFolder labels them.
-
-    Raises:
-        InputError: no such folder, or no folders in it.
-    """
-    if not folder.is_dir():
-        raise InputError(f"folder {folder} does not exist")
-    classes = _visible(folder)[0]
-    if not classes:
-        raise InputError(f"{folder} holds no class folders, so there are no images")
-    for name in classes:
-        if name != name.strip() or len(name.splitlines()) != 1 or not _is_text(name):
-            raise InputError(
-                f"the class folder {name!r} in {folder} cannot be named in a list of classes: "
-                "rename it without spaces at its ends, line breaks and bytes that are no UTF-8"
-            )
-    return tuple(classes)
-
-
-def list_images(
-    folder: Path,
-    wnids: Sequence[str],
-    count: int | None = None,
-    resize: int | None = None,
-    crop: int | None = None,
-) -> ImageFiles:
-    """The images of a folder of class folders, in an order that is the same on every machine.
-
-    Args:
-        folder: it holds one folder a class, for any of the classes.
-        wnids: names of all classes' folders; a label is an index into them.
-        count: take so many, spread evenly over the sorted files; None takes all.
-        resize: as in `ImageFiles`.
-        crop: as in `ImageFiles`.
-
-    Raises:
-        InputError: no such folder, no class folders in it or images beside them, one that is not
-            in the list, that holds no image or that holds folders, or fewer images than `count`.
-    """
-    if folder.is_dir() and (images := [n for n in _visible(folder)[1] if _is_image(n)]):
-        raise InputError(f"{folder / images[0]} lies outside the class folders of {folder}")
-    classes = list_classes(folder)
-    label_of = {wnid: label for label, wnid in enumerate(wnids)}
-    names: list[str] = []
-    labels: list[int] = []
-    others: list[Path] = []
-    for wnid in classes:
-        if wnid not in label_of:
-            raise InputError(f"{folder / wnid} is the folder of none of the {len(wnids)} classes")
-        deeper, there = _visible(folder / wnid)
-        if deeper:
-            raise InputError(
-                f"{folder / wnid / deeper[0]} is a folder within a class: "
-                "images must lie at <class>/<file>"
-            )
-        files = [name for name in there if _is_image(name)]
-        if not files:
-            raise InputError(f"{folder / wnid} holds no images ({_ENDINGS})")
-        others += [folder / wnid / name for name in there if not _is_image(name)]
-        names += [f"{wnid}/{name}" for name in files]
-        labels += [label_of[wnid]] * len(files)
-    if others:
-        logger.warning(
-            "%d files are left out, whose endings are not those of images (%s): %s%s",
-            len(others),
-            _ENDINGS,
-            ", ".join(map(str, others[:3])),
-            ", ..." if len(others) > 3 else "",
-        )
-    found = ImageFiles(folder, tuple(names), np.array(labels, np.int64), resize, crop)
-    if count is None:
-        return found
-    if not 1 <= count <= len(found):
-        raise InputError(f"{count} images of {folder} are asked for, but it holds {len(found)}")
-    return found.take(np.arange(count) * len(found) // count)
-
-
 class ImageFolders:
     """Shifted test sets in ImageNet-C's layout, listed and opened only when they are asked for.
 
-    The shifts lie in `folder` itself or under the names of the published archives (`GROUPS`).
+    The shifts lie in `folder` itself or under the names of its archives (`GROUPS`).
 
     Args:
         folder: where they lie.
-        wnids: names of the classes' folders; a label is an index into them.
-        count: images of each set, as in `list_images`; None takes all.
-        resize: as in `ImageFiles`.
-        crop: as in `ImageFiles`.
+        class_list: names of the classes' folders; a label is an index into them.
 
     Raises:
         InputError: no such folder, or no folders in it.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        wnids: Sequence[str],
-        count: int | None = None,
-        resize: int | None = None,
-        crop: int | None = None,
-    ):
-        self.folder = folder
-        self.wnids = tuple(wnids)
-        self.count, self.resize, self.crop = count, resize, crop
-        if not folder.is_dir():
-            raise InputError(f"folder {folder} does not exist")
+    def __init__(self, folder: Path, class_list: Sequence[str]):
+        self.folder, self.class_list = folder, tuple(class_list)
         self._places: dict[str, list[Path]] = {}
-        for name in _visible(folder)[0]:
-            inside = _visible(folder / name)[0] if name in GROUPS else [""]
+        for name in visible(folder)[0]:
+            inside = visible(folder / name)[0] if name in GROUPS else [""]
             for shift in inside:
                 place = folder / name / shift
                 self._places.setdefault(place.name, []).append(place)
@@ -243,7 +82,7 @@ class ImageFolders:
         """
         if shift == "none":
             return ()
-        there = set(_visible(self._place(shift))[0])
+        there = set(visible(self._place(shift))[0])
         return tuple(severity for severity in SEVERITIES if str(severity) in there)
 
     def load(self, shift: str, severity: int | None = None) -> ImageFiles:
@@ -252,9 +91,7 @@ class ImageFolders:
         Raises:
             InputError: no such shift or severity, or what `list_images` refuses.
         """
-        return list_images(
-            self.place(shift, severity), self.wnids, self.count, self.resize, self.crop
-        )
+        return list_images(self.place(shift, severity), self.class_list)
 
     def place(self, shift: str, severity: int | None = None) -> Path:
         """The folder of the class folders of one shift at one severity.
@@ -262,8 +99,7 @@ class ImageFolders:
         Raises:
             InputError: no such shift or severity.
         """
-        check_severity(shift, severity)
-        place = self._place(shift)
+        severity, place = check_severity(shift, severity), self._place(shift)
         if severity is None:
             return place
         there = self.severities(shift)
@@ -271,6 +107,15 @@ class ImageFolders:
             named = ", ".join(map(str, there)) or "none at all"
             raise InputError(f"{place} has no severity {severity}: there are {named}")
         return place / str(severity)
+
+    def places(self) -> list[Path]:
+        """The folders of all shifts and severities that are there.
+
+        Raises:
+            InputError: a shift that lies in two places.
+        """
+        cells = [(s, severity) for s in self.shifts for severity in self.severities(s) or [None]]
+        return [self.place(*cell) for cell in cells]
 
     def _place(self, shift: str) -> Path:
         places = self._places.get(shift, [])
@@ -281,20 +126,92 @@ class ImageFolders:
         return places[0]
 
 
-def encode_jpeg(image: NDArray[np.uint8]) -> bytes:
-    """An image, uint8 (H, W, 3), as ImageNet-C's files are: JPEG of quality 85, Pillow's defaults.
+class ExternalFoldersDataset(ExternalFolder):
+    """Shifted sets in ImageNet-C's layout, to be taken as they are: that benchmark, or parts of it.
+
+    Args:
+        folder: it holds `<shift>/<severity>/<class>/<file>`, or the folders `blur`, `digital`,
+            `extra`, `noise` and `weather` that hold these; None if there are no such sets.
+        classes: file with the names of all class folders, one a line, in the order of the labels.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(
+        self,
+        *,
+        folder: str | None,
+        classes: str | None = None,
+        metadata: dict[str, Any] | None = None,
+    ):
+        self._classes = None if classes is None else user_path(classes)
+        super().__init__(folder=folder, metadata=metadata)
+
+    def load(self) -> ImageFolders | None:
+        """Look what shifts there are; sets are listed and opened when they are asked for."""
+        return self._open()
+
+    def _open(self) -> ImageFolders | None:
+        if self._folder is None:
+            return None
+        if self._classes is None:
+            raise InputError(
+                "shifted sets in folders need the names of all classes in the order of their "
+                "labels: set globals.class_list in conf/<environment>/globals.yml"
+            )
+        return ImageFolders(self._folder, read_class_list(self._classes))
+
+    def check(self) -> None:
+        """Refuse a folder without such sets, or with severities missing or empty.
+
+        Raises:
+            InputError: what is wrong.
+        """
+        try:
+            if (sets := self._open()) is None:
+                return
+            for shift in sets.shifts:
+                lacking = set(SEVERITIES) - set(sets.severities(shift))
+                if shift != "none" and lacking:
+                    raise InputError(f"{shift} in {self._folder} lacks severity {min(lacking)}")
+            for place in sets.places():
+                list_classes(place)
+        except InputError as error:
+            raise InputError(
+                f"{error}; see globals.external_sets in conf/<environment>/globals.yml"
+            ) from error
+
+    def identity(self, digests: Digests) -> str:
+        """A digest of the images."""
+        if (folder := self._folder) is None:
+            return "none"
+        try:
+            places = ImageFolders(folder, ()).places()
+        except InputError:
+            return "missing"
+        names = (name for place in places for name in _files(folder, place))
+        return digests.of_files(folder, names)
+
+
+def _files(folder: Path, place: Path) -> Iterator[str]:
+    for name in visible(place)[0]:
+        within = (place / name).relative_to(folder).as_posix()
+        yield from (f"{within}/{file}" for file in visible(place / name)[1])
+
+
+def encode(image: NDArray[np.uint8], ending: str = ENDINGS["jpeg"]) -> bytes:
+    """An image, uint8 (H, W, 3), as a file: JPEG of quality 85 as ImageNet-C's are, or PNG.
 
     Equal images give equal bytes with the same version of Pillow and libjpeg.
+
+    Args:
+        image: its pixels.
+        ending: one of `ENDINGS`, which tells the format.
     """
     file = BytesIO()
-    Image.fromarray(image).save(file, "JPEG", quality=JPEG_QUALITY)
-    return file.getvalue()
-
-
-def encode_png(image: NDArray[np.uint8]) -> bytes:
-    """An image, uint8 (H, W, 3), without loss."""
-    file = BytesIO()
-    Image.fromarray(image).save(file, "PNG")
+    if ending == ENDINGS["png"]:
+        Image.fromarray(image).save(file, "PNG")
+    else:
+        Image.fromarray(image).save(file, "JPEG", quality=JPEG_QUALITY)
     return file.getvalue()
 
 
@@ -362,34 +279,11 @@ class ImageFoldersDataset(PiecesDataset):
 
     Saving takes `Cells`: by shift and severity, a function that makes the images, batch by batch.
     Sets that an interrupted save of the same run finished are kept.
-
-    Args:
-        filepath: the folder.
-        wnids: file of the classes' folder names, one a line, in the order of the labels; by default
-            the one among the sets (`CLASSES`), which names the classes that were saved, sorted.
-        count: images of each set that are loaded; by default all.
-        resize: of the shorter side, in pixels; by default none.
-        crop: of the centre, in pixels; by default none.
-        metadata: for Kedro's plugins.
     """
 
-    def __init__(
-        self,
-        *,
-        filepath: str,
-        wnids: str | None = None,
-        count: int | None = None,
-        resize: int | None = None,
-        crop: int | None = None,
-        metadata: dict[str, Any] | None = None,
-    ):
-        super().__init__(filepath=filepath, metadata=metadata)
-        self._wnids = self._filepath / CLASSES if wnids is None else Path(wnids)
-        self._options = {"count": count, "resize": resize, "crop": crop}
-
-    def load(self) -> ImageFolders:
+    def load(self) -> Any:
         """Look what shifts there are; sets are listed and opened when they are asked for."""
-        return ImageFolders(self._filepath, read_wnids(self._wnids), **self._options)
+        return ImageFolders(self._filepath, read_class_list(self._filepath / CLASSES))
 
     def _pieces(self, data: Cells) -> Iterator[Piece]:
         first = ""
@@ -402,7 +296,7 @@ class ImageFoldersDataset(PiecesDataset):
 
     def _unit(self, name: str) -> str:
         # A set, not a file: a whole benchmark has millions of these.
-        return "/".join(name.split("/")[:3])
+        return "/".join(name.split("/")[:2])
 
 
 def _write_made(make: Callable[[], Iterable[Named]], folder: Path) -> None:
@@ -413,32 +307,10 @@ def _write_classes(images: Path, path: Path) -> None:
     path.write_text("".join(f"{name}\n" for name in list_classes(images)), encoding="utf-8")
 
 
-def _visible(folder: Path) -> tuple[list[str], list[str]]:
-    """Names of the folders and of the files in a folder, sorted, without hidden ones."""
-    with os.scandir(folder) as entries:
-        shown = [(e.name, e.is_dir()) for e in entries if not e.name.startswith(".")]
-    shown.sort()
-    return [name for name, is_dir in shown if is_dir], [n for n, is_dir in shown if not is_dir]
-
-
-def _is_text(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_image(name: str) -> bool:
-    return os.path.splitext(name)[1].lower() in SUFFIXES
-
-
 def _encode(name: str, image: NDArray[np.uint8]) -> bytes:
     path = PurePosixPath(name)
     if len(path.parts) != 2 or any(part.startswith(".") for part in path.parts):
         raise InputError(f"an image's name must be <class>/<file>, not {name!r}")
-    if path.suffix == ENDINGS["png"]:
-        return encode_png(image)
-    if path.suffix == ENDINGS["jpeg"]:
-        return encode_jpeg(image)
-    raise InputError(f"{name!r} must end in {' or '.join(ENDINGS.values())}")
+    if path.suffix not in ENDINGS.values():
+        raise InputError(f"{name!r} must end in {' or '.join(ENDINGS.values())}")
+    return encode(image, path.suffix)

@@ -1,6 +1,7 @@
 """Sets of labelled images: one file or a folder of lazily loaded parts; what shifted sets share."""
 
 from collections.abc import Sequence
+from operator import index
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -63,8 +64,8 @@ class PartitionedImageSets(Whole, _PartitionedDataset):
         )
 
 
-def check_severity(shift: str, severity: int | None) -> None:
-    """Refuse a severity that the shift cannot have.
+def check_severity(shift: str, severity: int | None) -> int | None:
+    """Refuse a severity that the shift cannot have; any kind of integer comes back as `int`.
 
     Raises:
         InputError: not an integer from 1 to 5, or None, which `none` alone has.
@@ -72,13 +73,19 @@ def check_severity(shift: str, severity: int | None) -> None:
     if shift == "none":
         if severity is not None:
             raise InputError(f"none has no severity: leave {severity!r} out")
-    elif isinstance(severity, bool) or not isinstance(severity, int) or severity not in SEVERITIES:
+        return None
+    try:
+        whole = None if severity is None or isinstance(severity, bool) else index(severity)
+    except TypeError:
+        whole = None
+    if whole not in SEVERITIES:
         raise InputError(f"severity of {shift} must be an integer from 1 to 5, not {severity!r}")
+    return whole
 
 
 def absent_shift(folder: Path, shift: str, there: Sequence[str]) -> InputError:
     """An error for a shift that a folder of shifted sets lacks; it names those that are there."""
     hint = ""
     if shift == "none":
-        hint = " (the published benchmarks lack it: make it from the clean images)"
+        hint = " (the benchmark itself lacks it: make it from the clean images)"
     return InputError(f"{folder} does not hold {shift}{hint}; there are: {', '.join(there)}")

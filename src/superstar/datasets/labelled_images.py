@@ -5,16 +5,14 @@ Hugging Face hub's tables (`uoft-cs/cifar100`), and folders of images by class.
 """
 
 import contextlib
-import hashlib
 import io
-import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from superstar.datasets.external import ExternalFolder
 from superstar.datasets.hub_tables import (
     NAMES,
     SPLITS,
@@ -22,20 +20,13 @@ from superstar.datasets.hub_tables import (
     read_class_names,
     read_tables,
 )
-from superstar.datasets.image_folders import list_classes, list_images
-from superstar.datasets.raw import RawFolder, digest_of_files
+from superstar.datasets.image_files import list_classes, list_images
+from superstar.digests import Digests
 from superstar.errors import InputError
 from superstar.images import ImageSet
 
 TORCHVISION = "cifar-100-python"
 ARCHIVE = f"{TORCHVISION}.tar.gz"
-MD5 = {
-    "train": "16019d7e3df5f24257cddd939b257f8d",
-    "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
-    "meta": "7973b15100ade9c7d40fb424638fde48",
-}
-"""Sums of the files of CIFAR-100, as torchvision checks them."""
-CIFAR_SIDE = 32
 
 
 @dataclass(frozen=True)
@@ -53,12 +44,12 @@ class LabelledImages:
     class_names: tuple[str, ...]
 
 
-class LabelledImagesDataset(RawFolder):
+class LabelledImagesDataset(ExternalFolder):
     """Clean images from a folder (read only); the folder's layout is found out.
 
-    - `cifar-100-python/` with `train`, `test` and `meta`: CIFAR-100 as torchvision leaves it. The
-      files' sums are checked, so that they are read as what they are. Where the folder is empty,
-      missing, or holds the archive alone, torchvision downloads and unpacks them.
+    - `cifar-100-python/` with `train`, `test` and `meta`: CIFAR-100 as torchvision leaves it, which
+      checks the files' sums before it reads them. Where the folder is empty, missing, or holds the
+      archive alone, torchvision downloads and unpacks them.
     - `train*.parquet` and `test*.parquet`, here, in `data/` or in another sub-folder with both:
       tables of the Hugging Face hub with encoded images (`img` or `image`) and labels
       (`fine_label` or `label`). Class names come from the table's metadata, or else from
@@ -83,19 +74,21 @@ class LabelledImagesDataset(RawFolder):
         Raises:
             InputError: what is missing, and what to put there.
         """
-        if self._folder is not None:
-            _layout(self._folder)
+        if self._folder is None:
+            return
+        if _layout(self._folder) is read_torchvision and (self._folder / TORCHVISION).exists():
+            read_torchvision(self._folder)  # A second's work, which checks the files' sums.
 
-    def identity(self) -> str:
+    def identity(self, digests: Digests) -> str:
         """A digest of the files; CIFAR-100 of torchvision is the same downloaded or not."""
         if self._folder is None:
             return "none"
         try:
             read = _layout(self._folder)
-            if read in (download, read_torchvision):
+            if read is read_torchvision:
                 return TORCHVISION
             names = _hub_files if read is read_hub else _class_files
-            return digest_of_files(self._folder, names(self._folder))
+            return digests.of_files(self._folder, names(self._folder))
         except InputError:
             return "missing"
 
@@ -111,13 +104,8 @@ def _layout(folder: Path) -> Read:
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file: a folder with images belongs there")
-    if (folder / TORCHVISION).is_dir():
-        missing = [name for name in MD5 if not (folder / TORCHVISION / name).is_file()]
-        if missing:
-            raise InputError(
-                f"{folder / TORCHVISION} lacks {', '.join(missing)}: unpack "
-                f"{ARCHIVE} there once more, or remove it"
-            )
+    there = [path.name for path in folder.iterdir()] if folder.exists() else []
+    if TORCHVISION in there or all(n.startswith(".") or n == ARCHIVE for n in there):
         return read_torchvision
     for read, found in (
         (read_hub, {split: bool(tables) for split, tables in find_tables(folder).items()}),
@@ -131,9 +119,6 @@ def _layout(folder: Path) -> Read:
                 f"{folder} holds {'tables' if read is read_hub else 'folders'}, "
                 f"but none of its {lacking} images"
             )
-    there = [path.name for path in folder.iterdir()] if folder.exists() else []
-    if all(name.startswith(".") or name == ARCHIVE for name in there):
-        return download
     raise InputError(
         f"{folder} holds no images in a known layout: {TORCHVISION}/ of CIFAR-100, "
         "train*.parquet and test*.parquet of the Hugging Face hub, or train/<class>/ and "
@@ -141,93 +126,36 @@ def _layout(folder: Path) -> Read:
     )
 
 
-def download(folder: Path) -> LabelledImages:
-    """CIFAR-100, downloaded by torchvision.
+def read_torchvision(folder: Path) -> LabelledImages:
+    """CIFAR-100 in the files of its own archive, downloaded where they are not there yet.
 
     Raises:
-        InputError: there is no network.
+        InputError: files that are not those of CIFAR-100, whole; or none, and no network.
     """
     from torchvision.datasets import CIFAR100
 
+    there = (folder / TORCHVISION).exists()
     try:
         # torchvision tells of its tries on standard output.
         with contextlib.redirect_stdout(io.StringIO()):
-            CIFAR100(folder, download=True)
+            train = CIFAR100(folder, train=True, download=not there)
+            test = CIFAR100(folder, train=False)
     except (OSError, RuntimeError) as error:
+        if there:
+            raise InputError(
+                f"{folder / TORCHVISION} lacks files of CIFAR-100, or they were cut short: unpack "
+                f"{ARCHIVE} there once more, or remove it"
+            ) from error
         raise InputError(
             f"CIFAR-100 could not be downloaded: put {ARCHIVE} into {folder}, or "
             "the Hugging Face hub's train*.parquet and test*.parquet, or folders train/ and test/ "
             "of images by class"
         ) from error
-    return read_torchvision(folder)
-
-
-def read_torchvision(folder: Path) -> LabelledImages:
-    """CIFAR-100 in the files of its own archive, which are pickles.
-
-    Raises:
-        InputError: files that are not those of CIFAR-100, whole.
-    """
-    contents = {}
-    for name, expected in MD5.items():
-        path = folder / TORCHVISION / name
-        content = path.read_bytes()
-        if hashlib.md5(content, usedforsecurity=False).hexdigest() != expected:
-            raise InputError(
-                f"{path} is not CIFAR-100's, or was cut short: unpack {ARCHIVE} once more"
-            )
-        contents[name] = read_plain_pickle(content, path)
     sets = [
-        ImageSet(
-            np.ascontiguousarray(
-                np.asarray(contents[split]["data"])
-                .reshape(-1, 3, CIFAR_SIDE, CIFAR_SIDE)
-                .transpose(0, 2, 3, 1)
-            ),
-            np.array(contents[split]["fine_labels"], dtype=np.int64),
-        )
-        for split in SPLITS
+        ImageSet(np.ascontiguousarray(split.data), np.array(split.targets, dtype=np.int64))
+        for split in (train, test)
     ]
-    return LabelledImages(sets[0], sets[1], tuple(contents["meta"]["fine_label_names"]))
-
-
-class _PlainUnpickler(pickle.Unpickler):
-    """Builds arrays and plain containers, and nothing else."""
-
-    ALLOWED = frozenset(
-        (
-            ("numpy", "ndarray"),
-            ("numpy", "dtype"),
-            ("numpy.core.multiarray", "_reconstruct"),
-            ("numpy._core.multiarray", "_reconstruct"),
-            ("_codecs", "encode"),
-        )
-    )
-
-    def find_class(self, module: str, name: str) -> Any:
-        """The constructors of arrays.
-
-        Raises:
-            UnpicklingError: anything else.
-        """
-        if (module, name) not in self.ALLOWED:
-            raise pickle.UnpicklingError(f"{module}.{name} does not belong there")
-        return super().find_class(module, name)
-
-
-def read_plain_pickle(content: bytes, path: Path) -> dict[str, Any]:
-    """A dictionary of arrays, lists and strings; nothing else in the file is built or run.
-
-    Raises:
-        InputError: the file is no such dictionary.
-    """
-    try:
-        value = _PlainUnpickler(io.BytesIO(content), encoding="latin1").load()
-    except Exception as error:  # what a damaged pickle raises cannot be foretold
-        raise InputError(f"{path} cannot be read ({error})") from error
-    if not isinstance(value, dict):
-        raise InputError(f"{path} holds a {type(value).__name__}, not a dictionary")
-    return value
+    return LabelledImages(sets[0], sets[1], tuple(train.classes))
 
 
 def read_hub(folder: Path) -> LabelledImages:

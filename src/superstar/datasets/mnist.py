@@ -3,12 +3,11 @@
 import contextlib
 import io
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NoReturn
 
 import numpy as np
-from kedro.io import AbstractDataset, DatasetError
 
+from superstar.datasets.external import ExternalFolder
+from superstar.digests import Digests
 from superstar.errors import InputError
 from superstar.images import ImageSet
 
@@ -20,7 +19,7 @@ FILES = (
 )
 
 
-class MnistDataset(AbstractDataset[NoReturn, Callable[[], ImageSet]]):
+class MnistDataset(ExternalFolder):
     """The training images of MNIST (read only): downloaded where they are not there yet.
 
     The four idx files lie in `<folder>/MNIST/raw`, where torchvision looks for them.
@@ -30,21 +29,16 @@ class MnistDataset(AbstractDataset[NoReturn, Callable[[], ImageSet]]):
         metadata: for Kedro's plugins.
     """
 
-    def __init__(self, *, folder: str, metadata: dict[str, Any] | None = None):
-        self._folder = Path(folder)
-        self.metadata = metadata
-        super().__init__()
-
     def load(self) -> Callable[[], ImageSet]:
         """A function that reads the set, so that only who uses it has to have it."""
         return self._read
 
-    def save(self, data: NoReturn) -> None:
-        """Not for us to write."""
-        raise DatasetError("MNIST is read only")
+    def check(self) -> None:
+        """Nothing: whether it is used at all, the node knows that reads it."""
 
-    def _describe(self) -> dict[str, Any]:
-        return {"folder": str(self._folder)}
+    def identity(self, digests: Digests) -> str:
+        """It is the same downloaded or not."""
+        return "mnist"
 
     def _read(self) -> ImageSet:
         """The set: uint8 (N, 28, 28, 3), three equal channels, and the digits.
@@ -54,6 +48,7 @@ class MnistDataset(AbstractDataset[NoReturn, Callable[[], ImageSet]]):
         """
         from torchvision.datasets import MNIST
 
+        assert self._folder is not None
         raw = self._folder / "MNIST" / "raw"
         try:
             # torchvision tells of its tries on standard output.

@@ -1,6 +1,5 @@
 """What is learned, and points: safetensors, skops and the supervisor's folder."""
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor, nn
 
 from superstar.datasets import previews
-from superstar.datasets.raw import RawDataset
+from superstar.datasets.external import ExternalDataset
 from superstar.datasets.whole import FileDataset, require_file
+from superstar.digests import Digests
 from superstar.errors import InputError
 
 
@@ -113,17 +113,17 @@ class ActorsDataset(FileDataset):
         return {file.stem: load_actor(file) for file in files}
 
 
-class TransferredPoliciesDataset(RawDataset):
-    """The policy networks of other benchmarks and released ones, by name (read only).
+class TransferredPoliciesDataset(ExternalDataset):
+    """The policy networks of other benchmarks and published ones, by name (read only).
 
     Args:
         folder: it holds a folder a benchmark, with the `actor.safetensors` that its run left.
         benchmarks: those to read; None for none.
-        released: files of further policies, by the names to give them; None for none.
+        published: files of further policies, by the names to give them; None for none.
         metadata: for Kedro's plugins.
 
     Raises:
-        InputError: `benchmarks` is no list of names; `released` is not files by name, or has the
+        InputError: `benchmarks` is no list of names; `published` is not files by name, or has the
             name of a benchmark.
     """
 
@@ -132,11 +132,11 @@ class TransferredPoliciesDataset(RawDataset):
         *,
         folder: str,
         benchmarks: list[str] | None,
-        released: dict[str, str] | None,
+        published: dict[str, str] | None,
         metadata: dict[str, Any] | None = None,
     ):
         benchmarks = [] if benchmarks is None else benchmarks
-        released = {} if released is None else released
+        published = {} if published is None else published
         if not isinstance(benchmarks, list) or not all(
             isinstance(name, str) and name for name in benchmarks
         ):
@@ -144,20 +144,20 @@ class TransferredPoliciesDataset(RawDataset):
                 f"globals.policies_from must list names of benchmarks, such as [photos], not "
                 f"{benchmarks!r}"
             )
-        if not isinstance(released, dict) or not all(
-            isinstance(name, str) and isinstance(file, str) for name, file in released.items()
+        if not isinstance(published, dict) or not all(
+            isinstance(name, str) and isinstance(file, str) for name, file in published.items()
         ):
             raise InputError(
-                "globals.released_policies must give files by name, such as "
-                f"{{released: data/01_raw/actor_network.pth.tar}}, not {released!r}"
+                "globals.published_policies must give files by name, such as "
+                f"{{released: data/01_raw/actor_network.pth.tar}}, not {published!r}"
             )
-        if twice := set(benchmarks) & set(released):
+        if twice := set(benchmarks) & set(published):
             raise InputError(
-                f"globals.policies_from and released_policies both name {min(twice)!r}: "
-                "rename the released policy"
+                f"globals.policies_from and published_policies both name {min(twice)!r}: "
+                "rename the published policy"
             )
         self._folder, self._benchmarks = Path(folder), list(benchmarks)
-        self._released = {name: Path(file) for name, file in released.items()}
+        self._published = {name: Path(file) for name, file in published.items()}
         self.metadata = metadata
         super().__init__()
 
@@ -182,31 +182,30 @@ class TransferredPoliciesDataset(RawDataset):
         for name, path in self._paths().items():
             if not path.is_file():
                 where, advice = "policies_from", "run that benchmark first"
-                if name in self._released:
-                    where, advice = "released_policies", "put it there"
+                if name in self._published:
+                    where, advice = "published_policies", "put it there"
                 raise InputError(
                     f"globals.{where} names {name!r}, but there is no policy {path}: {advice}, "
                     "or take the name out of conf/<environment>/globals.yml"
                 )
             load_actor(path)
 
-    def identity(self) -> str:
-        """A digest of the networks' files; of those that are missing, of that."""
-        digest = hashlib.sha256()
-        for name, path in self._paths().items():
-            digest.update(name.encode())
-            digest.update(path.read_bytes() if path.is_file() else b"missing")
-        return digest.hexdigest()[:32]
+    def identity(self, digests: Digests) -> str:
+        """Names and digests of the networks' files; of those that are missing, that they are."""
+        return " ".join(
+            f"{name} {digests.of_file(path) if path.is_file() else 'missing'}"
+            for name, path in self._paths().items()
+        )
 
     def _paths(self) -> dict[str, Path]:
         own = {name: self._folder / name / "actor.safetensors" for name in self._benchmarks}
-        return own | self._released
+        return own | self._published
 
     def _describe(self) -> dict[str, Any]:
         return {
             "folder": str(self._folder),
             "benchmarks": self._benchmarks,
-            "released": {name: str(path) for name, path in self._released.items()},
+            "published": {name: str(path) for name, path in self._published.items()},
         }
 
 

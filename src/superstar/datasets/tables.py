@@ -1,4 +1,4 @@
-"""Tables, texts, metrics and figures: kedro-datasets' own classes, published whole."""
+"""Tables, texts, metrics and figures: kedro-datasets' own classes, written whole."""
 
 import math
 from typing import Any

@@ -1,4 +1,4 @@
-"""What every dataset of the project shares: it is published whole, and stamped.
+"""What every dataset of the project shares: it is written whole, and stamped.
 
 A file or folder is written beside its final place and renamed once it is complete, so a reader
 never sees half of it. A stamp beside it (`.<name>.stamp.json`) records the sizes of its files and
@@ -7,7 +7,6 @@ missing. A large folder may be saved in pieces: what an interrupted run finished
 beside, and the next run goes on from there if it would make the same.
 """
 
-import hashlib
 import json
 import logging
 import os
@@ -20,6 +19,7 @@ from typing import Any
 from kedro.io import AbstractDataset
 from rich.progress import track
 
+from superstar.digests import Digests
 from superstar.errors import InputError
 from superstar.provenance import Stamp
 
@@ -61,7 +61,7 @@ class Whole:
         except BaseException:
             remove(self._beside)
             raise
-        self._publish()
+        self._put_in_place()
 
     @property
     def _beside(self) -> Path:
@@ -76,7 +76,7 @@ class Whole:
         finally:
             setattr(self, attribute, given)
 
-    def _publish(self) -> None:
+    def _put_in_place(self) -> None:
         if self.location.is_dir():
             remove(self.location)
         os.replace(self._beside, self.location)
@@ -94,10 +94,10 @@ class Whole:
         if mlflow.active_run() is not None:
             mlflow.log_artifact(str(self.location), self.artifacts)
 
-    def stamp(self, made_from: str) -> None:
+    def stamp(self, made_from: str, digests: Digests | None = None) -> None:
         """Record that the artifact is complete, what it is, and what it was made from."""
-        record = {"made_from": made_from, "content": self._digest(), "files": self._sizes()}
-        self._set_mark(record)
+        content = self._digest(digests or Digests())
+        self._set_mark({"made_from": made_from, "content": content, "files": self._sizes()})
 
     def invalidate(self) -> None:
         """Take the stamp away: the artifact counts as missing from now on."""
@@ -108,11 +108,11 @@ class Whole:
         record = self._record()
         return None if record is None else Stamp(record["made_from"], record["content"])
 
-    def problem(self, thorough: bool = False) -> str | None:
+    def problem(self, digests: Digests | None = None) -> str | None:
         """What is wrong with the artifact on disk, in a few words; None if it is whole.
 
         Args:
-            thorough: compare the content too, not the sizes of files alone.
+            digests: to compare the content too; without, the sizes of files alone count.
         """
         if not self.location.exists():
             return "is missing"
@@ -123,8 +123,8 @@ class Whole:
         for name, size in recorded.items():
             if found.get(name) != size:
                 lost = "is missing" if name not in found else f"has {found[name]} bytes of {size}"
-                return f"is damaged: {name.partition('/')[2] or name} {lost}"
-        if thorough and self._digest() != record["content"]:
+                return f"is damaged: {name} {lost}"
+        if digests is not None and self._digest(digests) != record["content"]:
             return "is damaged: its content has changed since a run wrote it"
         return None
 
@@ -155,25 +155,22 @@ class Whole:
         """Under which name of the stamp a file's size counts; by default its own."""
         return name
 
-    def _files(self) -> Iterator[tuple[str, Path]]:
-        root = self.location
-        for path in [root] if root.is_file() else _walk(root):
-            yield path.relative_to(root.parent).as_posix(), path
+    def _files(self) -> Iterator[str]:
+        """The artifact's files, relative to its folder; of a file its own name."""
+        return iter([self.location.name]) if self.location.is_file() else _walk(self.location)
 
     def _sizes(self) -> dict[str, int]:
+        root = self.location.parent if self.location.is_file() else self.location
         sizes: dict[str, int] = {}
-        for name, path in self._files():
+        for name in self._files():
             unit = self._unit(name)
-            sizes[unit] = sizes.get(unit, 0) + path.stat().st_size
+            sizes[unit] = sizes.get(unit, 0) + os.stat(os.path.join(root, name)).st_size
         return sizes
 
-    def _digest(self) -> str:
-        digest = hashlib.sha256()
-        for name, path in self._files():
-            digest.update(name.encode())
-            with path.open("rb") as file:
-                digest.update(hashlib.file_digest(file, "sha256").digest())
-        return digest.hexdigest()[:32]
+    def _digest(self, digests: Digests) -> str:
+        if self.location.is_file():
+            return digests.of_file(self.location)
+        return digests.of_files(self.location, self._files())
 
     def _exists(self) -> bool:
         return self.problem() is None
@@ -207,14 +204,32 @@ class PiecesDataset(FileDataset):
 
     _making: str | None = None
 
-    def begin(self, made_from: str) -> None:
-        """Tell what the next save is made from: it goes on where such a save stopped."""
+    def begin(self, made_from: str, afresh: bool = False) -> None:
+        """Tell what the next save is made from: it goes on where such a save stopped.
+
+        Args:
+            made_from: fingerprint of the node that saves.
+            afresh: make everything, since the program may be another one by now.
+        """
         self._making = made_from
+        if afresh:
+            remove(self._note)
+            self.invalidate()
+
+    @property
+    def _note(self) -> Path:
+        """What the pieces of an interrupted save were made from."""
+        return self._beside.with_name(f"{self._beside.name}.made_from")
 
     def save(self, data: Any) -> None:
         """Write the pieces that are missing beside, then rename; the stamp goes first."""
-        made_from, self._making = self._making, None
-        note = self._beside.with_name(f"{self._beside.name}.made_from")
+        try:
+            self._save_pieces(data, self._making)
+        finally:
+            self._making = None
+
+    def _save_pieces(self, data: Any, made_from: str | None) -> None:
+        note = self._note
         there = made_from is not None and self.location.exists()
         if there and self._mark() == self._written(made_from):
             remove(note)
@@ -223,9 +238,7 @@ class PiecesDataset(FileDataset):
         self._set_mark({})
         if made_from is None or not note.is_file() or note.read_text() != made_from:
             if _finished_pieces(self._beside):
-                logger.warning(
-                    "%s: what an interrupted run with other settings made is removed", self.location
-                )
+                logger.warning("%s: what an interrupted run made of it is removed", self.location)
             # In this order, so that the note never speaks for what is half removed.
             remove(note)
             remove(self._beside)
@@ -240,7 +253,7 @@ class PiecesDataset(FileDataset):
                 if not self.location.exists():
                     remove(self.stamp_path)
             raise
-        self._publish()
+        self._put_in_place()
         if made_from is not None:
             self._set_mark(self._written(made_from))
         remove(note)
@@ -251,7 +264,7 @@ class PiecesDataset(FileDataset):
             self._set_mark({})
 
     @property
-    def foreign(self) -> bool:
+    def not_ours(self) -> bool:
         """Whether something lies there, or where pieces are written, that no save of ours began."""
         return not self.stamp_path.exists() and (
             _holds_something(self.location) or _holds_something(self._beside)
@@ -292,15 +305,15 @@ def _finished_pieces(folder: Path) -> bool:
     return folder.is_dir() and next(_walk(folder), None) is not None
 
 
-def _walk(folder: Path) -> Iterator[Path]:
+def _walk(folder: Path, within: str = "") -> Iterator[str]:
     """The files in a folder, in order, without hidden ones, which file managers leave."""
-    for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue
-        if path.is_dir():
-            yield from _walk(path)
-        elif path.is_file():
-            yield path
+    with os.scandir(folder / within) as entries:
+        shown = sorted((e for e in entries if not e.name.startswith(".")), key=lambda e: e.name)
+    for entry in shown:
+        if entry.is_dir():
+            yield from _walk(folder, f"{within}{entry.name}/")
+        elif entry.is_file():
+            yield f"{within}{entry.name}"
 
 
 def remove(path: Path) -> None:

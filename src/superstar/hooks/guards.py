@@ -16,10 +16,10 @@ from kedro.pipeline import Pipeline
 from kedro.pipeline.node import Node
 
 from superstar.checkpoint import Checkpoint, keep_in
-from superstar.datasets.downloads import ClassFoldersDataset
-from superstar.datasets.raw import RawDataset, unreadable
+from superstar.datasets.external import ExternalDataset
 from superstar.datasets.whole import PiecesDataset, Whole
-from superstar.errors import InputError
+from superstar.digests import Digests
+from superstar.errors import InputError, unreadable
 from superstar.hooks.stages import stage_of
 from superstar.pipelines.corrupt.places import check_places
 from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
@@ -123,12 +123,13 @@ class InputHook:
         if "params:execution" in pipeline.inputs():
             check_backend(Execution.model_validate(catalog.load("params:execution")))
         check_pretrained(pipeline, catalog)
+        digests = _digests(run_params)
         for name in sorted(pipeline.inputs()):
             dataset = None if is_parameter(name) else catalog.get(name)
-            if isinstance(dataset, RawDataset):
+            if isinstance(dataset, ExternalDataset):
                 with _readable():
                     dataset.check()
-            if isinstance(dataset, Whole) and (problem := dataset.problem(thorough=True)):
+            if isinstance(dataset, Whole) and (problem := dataset.problem(digests)):
                 environment = f" --env {run_params['env']}" if run_params.get("env") else ""
                 raise InputError(
                     f"{name} ({dataset.location}) {problem}; "
@@ -141,12 +142,13 @@ class ProvenanceHook:
 
     With `--only-missing-outputs` the artifacts that this run's parameters would not give lose
     their stamps first, so that Kedro, which asks each dataset whether it exists, runs just the
-    nodes whose outputs are missing. A node that was interrupted goes on from its checkpoint then,
-    if that is from the same; any other run starts it afresh.
+    nodes whose outputs are missing. A node that was interrupted goes on from its checkpoint and
+    from the pieces that it saved then, if they are from the same; any other run starts it afresh.
     """
 
     def __init__(self) -> None:
         self._catalog: DataCatalog
+        self._digests = Digests()
         self._made: dict[str, str] = {}
         self._resuming = False
         self._unsaved: set[str] = set()
@@ -157,8 +159,10 @@ class ProvenanceHook:
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> None:
         """Find what is out of date: to make again, or to warn of where it is only read."""
-        self._catalog = catalog
-        nodes = (pipelines["__default__"] + pipeline).nodes
+        self._catalog, self._digests = catalog, _digests(run_params)
+        # What this run needs, alone: looking at all of a large benchmark's files takes minutes.
+        needed = [node.name for node in pipeline.nodes]
+        nodes = (pipelines["__default__"] + pipeline).to_nodes(*needed).nodes
         parameters = {n: catalog.load(n) for node in nodes for n in node.inputs if is_parameter(n)}
         names = {name for node in nodes for name in node.outputs}
         self._resuming = not _again(run_params)
@@ -166,8 +170,9 @@ class ProvenanceHook:
         stale = outdated(
             nodes,
             parameters,
-            self._stamps(names, thorough=self._resuming),
+            self._stamps(names, self._digests if self._resuming else None),
             self._identities(read),
+            self._digests,
         )
         if self._resuming:
             for _, dataset in self._artifacts(stale & pipeline.all_outputs()):
@@ -183,7 +188,7 @@ class ProvenanceHook:
         """
         contents = {name: stamp.content for name, stamp in self._stamps(node.inputs).items()}
         contents |= self._identities(node.inputs)
-        made_from = self._made[node.name] = node_fingerprint(node, inputs, contents)
+        made_from = self._made[node.name] = node_fingerprint(node, inputs, contents, self._digests)
         self._unsaved = set(node.outputs)
         self._checkpoint = None
         for _, dataset in self._artifacts(node.outputs[:1]):
@@ -198,14 +203,14 @@ class ProvenanceHook:
         """Tell the artifact what it is made from, so that an interrupted save can go on."""
         for _, dataset in self._artifacts([dataset_name]):
             if isinstance(dataset, PiecesDataset):
-                dataset.begin(self._made[node.name])
+                dataset.begin(self._made[node.name], afresh=not self._resuming)
 
     @hook_impl
     def after_dataset_saved(self, dataset_name: str, node: Node) -> None:
         """Track and stamp the artifact: from here on it counts as finished."""
         for _, dataset in self._artifacts([dataset_name]):
             dataset.track()
-            dataset.stamp(self._made[node.name])
+            dataset.stamp(self._made[node.name], self._digests)
         self._unsaved.discard(dataset_name)
         if not self._unsaved:
             self._forget()
@@ -222,17 +227,20 @@ class ProvenanceHook:
                 yield name, dataset
 
     def _identities(self, names: Iterable[str]) -> dict[str, str]:
-        """What those raw inputs hold that can tell."""
+        """What data of others hold."""
         datasets = {n: self._catalog.get(n) for n in sorted(names) if not is_parameter(n)}
-        kinds = (ClassFoldersDataset, RawDataset)
         with _readable():
-            return {n: d.identity() for n, d in datasets.items() if isinstance(d, kinds)}
+            return {
+                name: dataset.identity(self._digests)
+                for name, dataset in datasets.items()
+                if isinstance(dataset, ExternalDataset)
+            }
 
-    def _stamps(self, names: Iterable[str], thorough: bool = False) -> dict[str, Stamp]:
+    def _stamps(self, names: Iterable[str], digests: Digests | None = None) -> dict[str, Stamp]:
         return {
             name: stamp
             for name, dataset in self._artifacts(names)
-            if dataset.problem(thorough) is None and (stamp := dataset.read_stamp()) is not None
+            if dataset.problem(digests) is None and (stamp := dataset.read_stamp()) is not None
         }
 
 
@@ -243,6 +251,10 @@ def _readable() -> Iterator[None]:
         yield
     except OSError as error:
         raise unreadable(error) from error
+
+
+def _digests(run_params: dict[str, Any]) -> Digests:
+    return Digests(Path(run_params["project_path"]) / "data" / ".digests")
 
 
 def _again(run_params: dict[str, Any]) -> bool:

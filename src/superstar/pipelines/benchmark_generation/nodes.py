@@ -23,7 +23,7 @@ from superstar.parameters import BenchmarkGeneration
 
 def generate_benchmark(
     test: ImageSet | ImageFiles,
-    published: CorruptionArrays | ImageFolders | None,
+    external: CorruptionArrays | ImageFolders | None,
     class_names: list[str],
     parameters: dict[str, Any],
     scale: str,
@@ -31,52 +31,52 @@ def generate_benchmark(
 ) -> dict[str, Callable[[], Iterable[ImageSet]]] | FolderBenchmark:
     """Every shift at five severities, and `none`, the clean set itself.
 
-    Shifts that were published are taken as they are; the others are made. Of files, `none` goes
+    Shifts of others are taken as they are; the others are made. Of files, `none` goes
     through the same JPEG as the others.
 
     Raises:
-        InputError: published sets of other images than the test set.
+        InputError: external sets of other images than the test set.
     """
     given = BenchmarkGeneration.model_validate(parameters)
     if isinstance(test, ImageFiles):
-        return _of_files(test, published, class_names, given, scale, seed)
+        return _of_files(test, external, class_names, given, scale, seed)
     sets: dict[str, Callable[[], Iterable[ImageSet]]] = {"none": lambda: [test]}
     for shift in given.shifts:
-        if isinstance(published, CorruptionArrays) and shift in published.shifts:
-            _check_labels(published, shift, test)
-            sets[shift] = partial(_published, published, shift)
+        if isinstance(external, CorruptionArrays) and shift in external.shifts:
+            _check_labels(external, shift, test)
+            sets[shift] = partial(_external, external, shift)
         else:
             sets[shift] = partial(_made, test, shift, scale, seed)
     return sets
 
 
 def describe_benchmark(
-    published: CorruptionArrays | ImageFolders | None,
+    external: CorruptionArrays | ImageFolders | None,
     parameters: dict[str, Any],
     scale: str,
     seed: int,
 ) -> dict[str, Any]:
-    """What the shifted sets were made with, and which were published."""
+    """What the shifted sets were made with, and which are those of others."""
     shifts = BenchmarkGeneration.model_validate(parameters).shifts
-    there = () if published is None else published.shifts
+    there = () if external is None else external.shifts
     made = describe_shifts([s for s in shifts if s not in there], SEVERITIES, scale, seed)
-    return made | {"shifts": list(shifts), "published": [s for s in shifts if s in there]}
+    return made | {"shifts": list(shifts), "external": [s for s in shifts if s in there]}
 
 
 def _of_files(
     test: ImageFiles,
-    published: CorruptionArrays | ImageFolders | None,
+    external: CorruptionArrays | ImageFolders | None,
     class_names: list[str],
     given: BenchmarkGeneration,
     scale: str,
     seed: int,
 ) -> FolderBenchmark:
     names = output_names(test.names, "jpeg")
-    there = published.shifts if isinstance(published, ImageFolders) else ()
+    there = external.shifts if isinstance(external, ImageFolders) else ()
     taken = [shift for shift in given.shifts if shift in there]
     for shift in taken:
-        assert isinstance(published, ImageFolders)
-        _check_files(published, shift, test, names)
+        assert isinstance(external, ImageFolders)
+        _check_files(external, shift, test, names)
     cells: list[tuple[str, int | None]] = [("none", None)]
     cells += [(shift, s) for shift in given.shifts if shift not in taken for s in SEVERITIES]
     made = partial(
@@ -84,7 +84,7 @@ def _of_files(
     )
     return FolderBenchmark(
         {cell: partial(made, *cell) for cell in cells},
-        published.folder if isinstance(published, ImageFolders) else None,
+        external.folder if isinstance(external, ImageFolders) else None,
         taken,
         class_names,
     )
@@ -94,32 +94,32 @@ def _made(test: ImageSet, shift: str, scale: str, seed: int) -> Iterator[ImageSe
     return (shift_set(test, shift, severity, scale, seed) for severity in SEVERITIES)
 
 
-def _published(sets: CorruptionArrays, shift: str) -> Iterator[ImageSet]:
+def _external(sets: CorruptionArrays, shift: str) -> Iterator[ImageSet]:
     return (sets.load(shift, severity) for severity in SEVERITIES)
 
 
-def _check_labels(published: CorruptionArrays, shift: str, test: ImageSet) -> None:
-    own, theirs = test.labels, published.load(shift, SEVERITIES[0])
+def _check_labels(external: CorruptionArrays, shift: str, test: ImageSet) -> None:
+    own, theirs = test.labels, external.load(shift, SEVERITIES[0])
     if not np.array_equal(own, theirs.labels):
         raise InputError(
-            f"{shift} in {published.folder} has {len(theirs)} images, whose labels are not those "
-            f"of the {len(own)} clean test images: published sets need the whole test set, in its "
+            f"{shift} in {external.folder} has {len(theirs)} images, whose labels are not those "
+            f"of the {len(own)} clean test images: external sets need the whole test set, in its "
             "own order"
         )
     if theirs.images.shape[1:] != test.images.shape[1:]:
         raise InputError(
-            f"{shift} in {published.folder} has images of {theirs.images.shape[1:3]} pixels, the "
+            f"{shift} in {external.folder} has images of {theirs.images.shape[1:3]} pixels, the "
             f"clean test images have {test.images.shape[1:3]}"
         )
 
 
 def _check_files(
-    published: ImageFolders, shift: str, test: ImageFiles, names: Sequence[str]
+    external: ImageFolders, shift: str, test: ImageFiles, names: Sequence[str]
 ) -> None:
     one = slice(1)
     own = test.batch(one).shape[2:]
     for severity in SEVERITIES:
-        found = same_images(published.load(shift, severity), names)
+        found = same_images(external.load(shift, severity), names)
         theirs = found.batch(one).shape[2:]
         if theirs != own:
             raise InputError(

@@ -13,7 +13,7 @@ def create_pipeline() -> Pipeline:
                 nodes.generate_benchmark,
                 [
                     "clean_test",
-                    "published_sets",
+                    "external_sets",
                     "class_names",
                     "params:benchmark_generation",
                     "params:scale",
@@ -25,7 +25,7 @@ def create_pipeline() -> Pipeline:
             node(
                 nodes.describe_benchmark,
                 [
-                    "published_sets",
+                    "external_sets",
                     "params:benchmark_generation",
                     "params:scale",
                     "params:seed",

@@ -10,7 +10,7 @@ from superstar.corruptions import SHIFTS
 from superstar.datasets import ClassFoldersDataset, ImageFoldersDataset, JSONDataset
 from superstar.datasets.image_folders import CLASSES
 from superstar.decoding import user_path
-from superstar.errors import InputError
+from superstar.errors import InputError, is_text, readable
 from superstar.parameters import Corrupt
 
 logger = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ def check_places(catalog: DataCatalog, again: bool) -> None:
             "or lie in it"
         )
     strangers = _strangers(target)
-    if output.foreign or strangers:
+    if output.not_ours or strangers:
         what = f"holds {strangers[0]!r}" if strangers else "is there already"
         raise InputError(
             f"corrupt.output = {given.output!r} {what} and is not a benchmark of ours: "
@@ -64,6 +64,10 @@ def check_places(catalog: DataCatalog, again: bool) -> None:
         raise InputError(
             f"{described.location} is there already, where the description of corrupt.output = "
             f"{given.output!r} would be written: name another folder"
+        )
+    if not is_text(str(target)):
+        raise InputError(
+            f"corrupt.output = {readable(str(target))} is not text in UTF-8: rename it"
         )
     if len(os.fsencode(described.stamp_path.name)) + len(".part") > LONGEST_NAME:
         raise InputError(f"corrupt.output = {given.output!r}: the folder's name is too long")

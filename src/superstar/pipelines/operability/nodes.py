@@ -38,13 +38,13 @@ def measure_surrogates(
     measure: dict[str, Any],
     shared_images: float,
     classifier: nn.Module,
-    released: pd.DataFrame,
+    external: pd.DataFrame,
     execution: dict[str, Any],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Accuracy and distance of each surrogate set, and the state of each of its images.
 
     A share of the points that distances are measured to are those of the surrogates' own clean
-    images. Accuracies and distances that others released take the place of measured ones.
+    images. Accuracies and distances of others take the place of measured ones.
     """
     run, project = Execution.model_validate(execution), Projection.from_dict(projection)
     distance, classifier = Distance.from_dict(measure), on_device(classifier, run.device)
@@ -56,7 +56,7 @@ def measure_surrogates(
         for severity in range(1, len(levels) + 1):
             shifted = surrogates[f"{surrogate}/{severity}"]()
             images = shifted.batch()
-            if released.empty:
+            if external.empty:
                 fits.append(
                     {
                         "surrogate": surrogate,
@@ -70,12 +70,12 @@ def measure_surrogates(
             table = pd.DataFrame(state_features(images).numpy(), columns=COLUMNS)
             table.insert(0, "image", range(len(images)))
             states.append(table.assign(surrogate=surrogate, severity=severity))
-    taken = pd.DataFrame(fits) if released.empty else _in_order(released, list(strengths))
+    taken = pd.DataFrame(fits) if external.empty else _in_order(external, list(strengths))
     return taken, pd.concat(states, ignore_index=True)
 
 
-def _in_order(released: pd.DataFrame, surrogates: list[str]) -> pd.DataFrame:
-    parts = [released[released["surrogate"] == name] for name in surrogates]
+def _in_order(fits: pd.DataFrame, surrogates: list[str]) -> pd.DataFrame:
+    parts = [fits[fits["surrogate"] == name] for name in surrogates]
     return pd.concat(parts, ignore_index=True)
 
 

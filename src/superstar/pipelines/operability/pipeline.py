@@ -21,7 +21,7 @@ def create_pipeline() -> Pipeline:
                     # Alone, since the other settings have no bearing on what is measured.
                     "params:operability.shared_images",
                     "classifier_standard",
-                    "released_labels",
+                    "external_labels",
                     "params:execution",
                 ],
                 ["operability_fits", "surrogate_states"],

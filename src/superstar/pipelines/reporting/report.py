@@ -47,7 +47,7 @@ class Run(Tables):
     operability_labels: pd.DataFrame
     cluster_table: pd.DataFrame
     severity_table: pd.DataFrame
-    released_labels: pd.DataFrame
+    external_labels: pd.DataFrame
     reference_table: pd.DataFrame
     reference_inoperable: pd.DataFrame
     stage_times: pd.DataFrame

@@ -1,4 +1,4 @@
-"""Weights that other code saved, read without running any of it."""
+"""Published weights: what other code saved, read without running any of it."""
 
 import re
 import warnings
@@ -30,7 +30,7 @@ DTYPES = frozenset(
 
 
 class _StandIn:
-    """Takes the place of a foreign object: it keeps the object's state and does nothing."""
+    """Takes the place of another's object: it keeps that object's state and does nothing."""
 
     def __init__(self, *_: Any) -> None:
         pass
@@ -54,8 +54,8 @@ def read_weights(path: str | PathLike[str], harmless: Sequence[str] = ()) -> dic
             neither imported nor called: something inert stands in for them.
 
     Raises:
-        InputError: no such file; one that is damaged, cut short or no checkpoint; one with foreign
-            objects other than `harmless`; one without a state dict, or with several; tensors that
+        InputError: no such file; one that is damaged, cut short or no checkpoint; one with other
+            objects than `harmless` ones; one without a state dict, or with several; tensors that
             are sparse, quantised or otherwise not plain numbers; weights that are not finite.
     """
     path = Path(path)
@@ -86,10 +86,10 @@ def _read_torch(path: Path, harmless: Sequence[str]) -> Any:
             warnings.simplefilter("ignore")
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # What PyTorch raises for a bad file has nothing in common.
-        foreign = re.search(r"GLOBAL (\S+)", str(error))
-        if foreign:
+        other = re.search(r"GLOBAL (\S+)", str(error))
+        if other:
             raise InputError(
-                f"{path} holds more than weights ({foreign[1]}), which is not read because it "
+                f"{path} holds more than weights ({other[1]}), which is not read because it "
                 "could run code: load it with the code it came from and save its state_dict() alone"
             ) from error
         raise InputError(f"{path} is cut short, damaged or no checkpoint: get it again") from error
