@@ -80,6 +80,23 @@ def test_other_files_are_another_digest(tmp_path, folder, names):
     assert digest(tmp_path, folder, names) != first
 
 
+def test_what_was_read_before_an_interruption_is_remembered(tmp_path, folder, monkeypatch):
+    real, read = module._content, []
+
+    def stop_at_dog(path):
+        read.append(path.split("/")[-2])
+        if "dog" in path:
+            raise KeyboardInterrupt
+        return real(path)
+
+    monkeypatch.setattr(module, "_content", stop_at_dog)
+    for expected in (["cat", "cat", "dog"], ["dog"]):
+        read.clear()
+        with pytest.raises(KeyboardInterrupt):
+            digest(tmp_path, folder)
+        assert sorted(read) == expected
+
+
 def test_where_a_folder_lies_has_no_bearing(tmp_path, folder):
     first = digest(tmp_path, folder)
     assert digest(tmp_path, folder.rename(tmp_path / "moved")) == first

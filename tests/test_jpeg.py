@@ -10,7 +10,7 @@ from skimage import data
 
 from superstar.corruptions import corrupt
 from superstar.corruptions.sets import shift_set
-from superstar.datasets.image_folders import JPEG_QUALITY, encode_jpeg
+from superstar.datasets.image_folders import JPEG_QUALITY, encode
 from superstar.errors import InputError
 from superstar.images import ImageSet, from_uint8, to_uint8
 from superstar.jpeg import through_jpeg
@@ -37,7 +37,7 @@ def test_the_pixels_are_those_of_pillow(photographs, quality):
 def test_a_set_of_that_quality_is_what_the_benchmarks_files_hold(photographs):
     made = shift_set(photographs, "gamma_increase", 4, "imagenet", 0, jpeg_quality=JPEG_QUALITY)
     plain = shift_set(photographs, "gamma_increase", 4, "imagenet", 0)
-    files = [np.asarray(Image.open(BytesIO(encode_jpeg(image)))) for image in plain.images]
+    files = [np.asarray(Image.open(BytesIO(encode(image)))) for image in plain.images]
     assert np.array_equal(made.images, np.stack(files))
     assert not np.array_equal(made.images, plain.images)
 

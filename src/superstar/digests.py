@@ -63,27 +63,28 @@ class Digests:
         return self._of(root, folders)
 
     def _of(self, root: Path, folders: dict[str, list[str]]) -> str:
-        record = self._record(root)
+        record, before = self._record(root), time.time_ns()
+        digests: dict[str, str] = {}
         try:
-            now = time.time_ns()
             looks = {folder: _look(root / folder, files) for folder, files in folders.items()}
             changed = [f for f, (look, _, _) in looks.items() if record.get(f, [""])[0] != look]
             if (size := sum(looks[folder][2] for folder in changed)) > MUCH:
                 logger.info("reading %.1f GB of %s to know it again", size / 1e9, root)
-            digests = {folder: record[folder][1] for folder in folders.keys() - set(changed)}
             with ThreadPoolExecutor() as pool:
                 for folder in changed:
                     digests[folder] = _read(root / folder, folders[folder], pool)
         except OSError as error:
             raise unreadable(error) from error
-        # A file that changed just now may change again without showing it.
-        settled = {f: [looks[f][0], digests[f]] for f in changed if now - looks[f][1] > TICK}
-        record.update(settled)
-        if settled and self._place is not None:
-            _write(_path(self._place, root), {"root": str(root), "folders": record})
+        finally:
+            # A file that changed just now may change again without showing it.
+            settled = [folder for folder in digests if before - looks[folder][1] > TICK]
+            record.update({folder: [looks[folder][0], digests[folder]] for folder in settled})
+            if settled and self._place is not None:
+                _write(_path(self._place, root), {"root": str(root), "folders": record})
+        digests = {folder: digests.get(folder) or record[folder][1] for folder in folders}
         whole = hashlib.sha256()
-        for folder in folders:
-            whole.update(os.fsencode(f"{folder} {digests[folder]}\n"))
+        for folder, digest in digests.items():
+            whole.update(os.fsencode(f"{folder} {digest}\n"))
         return whole.hexdigest()[:32]
 
     def _record(self, root: Path) -> Record:
