@@ -32,7 +32,7 @@ def test_a_projection_and_an_offset_cost_nothing(p, count, m, more, seed):
 
 @pytest.mark.parametrize("p", [1, 2])
 @given(st.integers(2, 15), st.integers(2, 15), st.integers(1, 3), st.integers(0, 1000))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 def test_is_at_most_the_distance_of_a_given_projection(p, first, second, m, seed):
     a, b = cloud(first, 5, seed), cloud(second, m, seed + 1)
     given_map = a @ rows(m, 5, seed + 2).T
@@ -40,13 +40,11 @@ def test_is_at_most_the_distance_of_a_given_projection(p, first, second, m, seed
     assert 0 <= cai_lim_distance(a, b, p=p, restarts=3) <= bound * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("seed", [0, 1])
 def test_offsets_change_nothing_and_lengths_scale(seed):
     a, b = cloud(12, 4, seed), cloud(9, 2, seed + 1)
-    plain = cai_lim_distance(a, b, restarts=2)
-    assert cai_lim_distance(a, b + 3, restarts=2) == pytest.approx(plain, rel=1e-6)
-    assert cai_lim_distance(a - 5, b, restarts=2) == pytest.approx(plain, rel=1e-6)
-    assert cai_lim_distance(8 * a, 8 * b, restarts=2) == pytest.approx(8 * plain, rel=1e-6)
+    plain = cai_lim_distance(a, b, restarts=1)
+    assert cai_lim_distance(8 * a - 5, 8 * b + 3, restarts=1) == pytest.approx(8 * plain, rel=1e-6)
 
 
 def test_a_set_turned_and_shuffled_is_recognised():
@@ -64,8 +62,8 @@ def test_finds_the_best_angle_in_the_plane(p):
     centred = b - b.mean(0)
     best = min(
         distance((a - a.mean(0)) @ torch.tensor([[np.cos(t)], [np.sin(t)]]) + shift, centred)
-        for t in np.linspace(0, 2 * np.pi, 90, endpoint=False)
-        for shift in (np.linspace(-0.6, 0.6, 13) if p == 1 else [0.0])
+        for t in np.linspace(0, 2 * np.pi, 60, endpoint=False)
+        for shift in (np.linspace(-0.6, 0.6, 7) if p == 1 else [0.0])
     )
     assert cai_lim_distance(a, b, p=p, restarts=20) <= best * 1.01
 

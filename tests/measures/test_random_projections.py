@@ -13,16 +13,23 @@ ORTHONORMAL = ["dct", "uniform_qr", "haar"]
 KINDS = [*ORTHONORMAL, "gaussian", "sparse"]
 
 
+def projected(kind, pixels, m=40, seed=0):
+    """Gray images (N, n) with values in [0, 1] to points (N, m)."""
+    count, n = pixels.shape
+    projection = Projection.create(kind, n=n, m=m, seed=seed, **NORMAL)
+    images = pixels.float().reshape(count, 1, int(n**0.5), -1).expand(-1, 3, -1, -1)
+    return projection(images.contiguous()).double().numpy()
+
+
 def matrix(kind, side=16, m=40, seed=0):
     """The projection's matrix (m, n), column by column from images with one white pixel."""
-    projection = Projection.create(kind, n=side * side, m=m, seed=seed, **NORMAL)
-    pixels = torch.eye(side * side).reshape(-1, 1, side, side).expand(-1, 3, -1, -1).contiguous()
-    return projection(pixels).T.double().numpy()
+    return projected(kind, torch.eye(side * side), m, seed).T
 
 
 def lengths_of_white(kind, draws=60):
     """Share of the length of a constant image that each of several projections keeps."""
-    return np.array([np.linalg.norm(matrix(kind, seed=s).sum(1)) / 16 for s in range(draws)])
+    white = torch.ones(1, 256)
+    return np.array([np.linalg.norm(projected(kind, white, seed=s)) / 16 for s in range(draws)])
 
 
 @pytest.mark.parametrize("kind", ORTHONORMAL)
@@ -43,11 +50,12 @@ def test_a_change_of_brightness_passes_through_some_and_shrinks_in_others():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_differences_without_brightness_shrink_only_if_orthonormal(kind):
-    rng = np.random.default_rng(0)
-    difference = rng.normal(size=256)
-    difference -= difference.mean()
+    pair = torch.rand(2, 256, generator=torch.Generator().manual_seed(0)).double()
+    pair[1] += pair[0].mean() - pair[1].mean()
+    pair = pair * 0.5 + 0.2
+    length = (pair[0] - pair[1]).square().sum().item()
     kept = [
-        np.linalg.norm(matrix(kind, seed=seed) @ difference) ** 2 / (difference @ difference)
+        np.square(np.subtract(*projected(kind, pair, seed=seed))).sum() / length
         for seed in range(60)
     ]
     expected = 40 / 256 if kind in ORTHONORMAL else 1
@@ -56,7 +64,8 @@ def test_differences_without_brightness_shrink_only_if_orthonormal(kind):
 
 def test_haar_is_invariant_to_reflections():
     # Without the signs of R, LAPACK's Q has a first entry that is never positive.
-    first = np.array([matrix("haar", m=1, seed=seed)[0, 0] for seed in range(200)])
+    corner = torch.eye(1, 256)
+    first = np.array([projected("haar", corner, m=1, seed=seed).item() for seed in range(200)])
     assert stats.binomtest(int((first > 0).sum()), len(first)).pvalue > 1e-3
     # The square of an entry of a uniform unit vector is Beta(1/2, (n - 1)/2).
     assert stats.kstest(first**2, stats.beta(0.5, 127.5).cdf).pvalue > 1e-3
