@@ -141,6 +141,22 @@ def test_previews_of_other_texts_are_as_they_are(tmp_path):
     assert dataset.preview() == "<pre>a &amp; b &lt; c\n\\midrule</pre>"
 
 
+def test_artifacts_are_tracked_unless_the_catalog_says_why_not(tmp_path, run):
+    for name, reason in (("shown", {}), ("left_out", {"not_tracked": "large"})):
+        dataset = CSVDataset(filepath=str(tmp_path / f"{name}.csv"), metadata=reason)
+        dataset.save(pd.DataFrame({"a": [1]}))
+        dataset.track()
+    artifacts = mlflow.MlflowClient().list_artifacts(run, "tables")
+    assert [item.path for item in artifacts] == ["tables/shown.csv"]
+
+
+def test_tracking_needs_no_run(tmp_path):
+    dataset = CSVDataset(filepath=str(tmp_path / "table.csv"))
+    dataset.save(pd.DataFrame({"a": [1]}))
+    dataset.track()
+    assert mlflow.active_run() is None
+
+
 @pytest.mark.parametrize("kind", [CSVDataset, FigureDataset, MetricsDataset, TextDataset])
 def test_previews_show_nothing_of_what_is_not_there(kind, tmp_path, caplog):
     dataset = kind(filepath=str(tmp_path / "artifact"))
