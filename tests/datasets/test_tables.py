@@ -99,16 +99,16 @@ def test_previews_of_tables_read(tmp_path):
         pd.DataFrame(
             {
                 "sequence": [["dncnn", "nop"], []],
-                "gain": [np.full(1000, 1 / 3), np.zeros(1)],
+                "gain": [np.full(1000, 1 / 3, np.float32), np.zeros(1)],
                 "severity": pd.array([1, None], dtype="Int64"),
-                "distance": [12.34567, math.nan],
+                "distance": [12345.678, math.nan],
                 "images": [123456, 2],
             }
         )
     )
     preview = dataset.preview()
     first, second = json.loads(json.dumps(preview["data"]))
-    assert first == ["dncnn, nop", ", ".join(["0.3333"] * 8 + ["…"]), 1, 12.35, 123456]
+    assert first == ["dncnn, nop", ", ".join(["0.3333"] * 8 + ["…"]), 1, 12345.7, 123456]
     assert second == ["", "0.0", "", "", 2]
     assert preview["columns"] == ["sequence", "gain", "severity", "distance", "images"]
 
