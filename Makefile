@@ -74,7 +74,7 @@ agreement: $(READY) $(PEERS) ## ours beside the released figures (REFERENCE=, IM
 # kedro-viz opens with all data sets; so it opens with the stages alone, which unfold.
 viz: $(READY) ## the pipelines in kedro-viz (ENV=name)
 	@echo 'the stages: http://127.0.0.1:4141/?types=nodes'
-	@BROWSER="env -u BROWSER $(BIN)/python -m webbrowser %s?types=nodes" \
+	@BROWSER="env -u BROWSER $(BIN)/python -m webbrowser %s?types=nodes" PYTHONWARNINGS=ignore \
 		$(KEDRO) viz run $(if $(ENV),--env $(ENV))
 
 ui: $(READY) ## the runs in MLflow; prints their address

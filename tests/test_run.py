@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from projects import load_catalog
 from superstar.actions import ACTIONS
 from superstar.control import Supervisor
 from superstar.images import from_uint8
-from superstar.pipeline_registry import PIPELINES
+from superstar.pipeline_registry import PIPELINES, register_pipelines
 
 RESULT_COLUMNS = [
     "controller",
@@ -133,8 +134,11 @@ def test_mlflow_holds_parameters_metrics_and_artifacts(finished_run, monkeypatch
     assert run.data.tags["kedro_command"] == "kedro run --env test"
     folders = {item.path for item in client.list_artifacts(run.info.run_id)}
     assert folders >= {"tables", "figures", "models", "metrics"}
-    models = {item.path for item in client.list_artifacts(run.info.run_id, "models")}
-    assert "models/supervisor" in models
+    tracked = {i.path for folder in folders for i in client.list_artifacts(run.info.run_id, folder)}
+    for name in register_pipelines()["__default__"].all_outputs():
+        dataset = load_catalog("test").get(name)
+        place = f"{dataset.artifacts}/{dataset.location.name}"
+        assert (place in tracked) == ("not_tracked" not in dataset.metadata), name
 
 
 def test_mlflow_holds_the_curves_of_policy_training(finished_run):

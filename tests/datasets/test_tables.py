@@ -99,16 +99,16 @@ def test_previews_of_tables_read(tmp_path):
         pd.DataFrame(
             {
                 "sequence": [["dncnn", "nop"], []],
-                "gain": [np.full(1000, 1 / 3), np.zeros(1)],
+                "gain": [np.full(1000, 1 / 3, np.float32), np.zeros(1)],
                 "severity": pd.array([1, None], dtype="Int64"),
-                "distance": [12.34567, math.nan],
+                "distance": [12345.678, math.nan],
                 "images": [123456, 2],
             }
         )
     )
     preview = dataset.preview()
     first, second = json.loads(json.dumps(preview["data"]))
-    assert first == ["dncnn, nop", ", ".join(["0.3333"] * 8 + ["…"]), 1, 12.35, 123456]
+    assert first == ["dncnn, nop", ", ".join(["0.3333"] * 8 + ["…"]), 1, 12345.7, 123456]
     assert second == ["", "0.0", "", "", 2]
     assert preview["columns"] == ["sequence", "gain", "severity", "distance", "images"]
 
@@ -139,6 +139,22 @@ def test_previews_of_other_texts_are_as_they_are(tmp_path):
     dataset = TextDataset(filepath=str(tmp_path / "table.tex"))
     dataset.save("a & b < c\n\\midrule")
     assert dataset.preview() == "<pre>a &amp; b &lt; c\n\\midrule</pre>"
+
+
+def test_artifacts_are_tracked_unless_the_catalog_says_why_not(tmp_path, run):
+    for name, reason in (("shown", {}), ("left_out", {"not_tracked": "large"})):
+        dataset = CSVDataset(filepath=str(tmp_path / f"{name}.csv"), metadata=reason)
+        dataset.save(pd.DataFrame({"a": [1]}))
+        dataset.track()
+    artifacts = mlflow.MlflowClient().list_artifacts(run, "tables")
+    assert [item.path for item in artifacts] == ["tables/shown.csv"]
+
+
+def test_tracking_needs_no_run(tmp_path):
+    dataset = CSVDataset(filepath=str(tmp_path / "table.csv"))
+    dataset.save(pd.DataFrame({"a": [1]}))
+    dataset.track()
+    assert mlflow.active_run() is None
 
 
 @pytest.mark.parametrize("kind", [CSVDataset, FigureDataset, MetricsDataset, TextDataset])

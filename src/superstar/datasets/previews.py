@@ -56,7 +56,7 @@ def markup(text: str, markdown: bool) -> HTMLPreview:
 
 def _cell(value: Any) -> Any:
     if isinstance(value, list | np.ndarray):
-        items = [str(_rounded(item)) for item in value[:ITEMS]]
+        items = [str(_rounded(item)) for item in np.asarray(value[:ITEMS]).tolist()]
         return ", ".join(items + ["…"] * (len(value) > ITEMS))
     if isinstance(value, dict):
         return ", ".join(f"{name} {_cell(each)}" for name, each in value.items())
@@ -68,4 +68,6 @@ def _rounded(value: Any) -> Any:
         return {key: _rounded(each) for key, each in value.items()}
     if isinstance(value, list):
         return [_rounded(each) for each in value]
-    return float(f"{value:.4g}") if isinstance(value, float) and abs(value) < 1000 else value
+    if isinstance(value, float):
+        return float(f"{value:.4g}") if abs(value) < 1000 else round(value, 1)
+    return value
