@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from filelock import FileLock, Timeout
@@ -10,9 +11,10 @@ from kedro.framework.hooks import hook_impl
 from kedro.framework.hooks.manager import _create_hook_manager
 from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
+from kedro.runner import ParallelRunner, SequentialRunner, ThreadRunner
 
 from superstar.errors import InputError
-from superstar.hooks.guards import LockHook, _readable
+from superstar.hooks.guards import InputHook, LockHook, _readable
 
 
 class RefusingHook:
@@ -118,3 +120,14 @@ def test_what_the_system_refuses_of_an_input_is_told_in_a_line(tmp_path):
     told = r"loop cannot be read \(Too many .*\): mend or remove it"
     with pytest.raises(InputError, match=told), _readable():
         loop.stat()
+
+
+@pytest.mark.parametrize("runner", [ThreadRunner, ParallelRunner])
+def test_nodes_run_one_after_another(runner):
+    """Kedro tells a runner that is made, and one that is not, by their texts."""
+    check = partial(InputHook().before_pipeline_run, pipeline=Pipeline([]), catalog=DataCatalog())
+    for told in (runner.__name__, f"<kedro.runner.{runner.__name__} object at 0x1>"):
+        with pytest.raises(InputError, match="give --params execution"):
+            check({"runner": told})
+    check({"runner": str(SequentialRunner())})
+    check({"runner": "None"})

@@ -169,7 +169,14 @@ def test_each_pipeline_in_turn_and_two_workers_give_the_same_table(project_copy)
     script = f"""
 from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
+from kedro.io import DatasetError
+refused = {{"corrupt": {{"input": "nowhere", "output": "out"}}}}
 root = bootstrap_project({str(project_copy.root)!r}).project_path
+try:
+    with KedroSession.create(root, env="test", runtime_params=refused) as session:
+        session.run(pipeline_names=["corrupt"])
+except DatasetError:
+    pass
 for name in {PIPELINES!r}:
     workers = {{"execution": {{"workers": 2}}}}
     with KedroSession.create(root, env="test", runtime_params=workers) as session:
@@ -178,6 +185,13 @@ for name in {PIPELINES!r}:
     outcome = project_copy.python(script)
     assert outcome.returncode == 0, outcome.stderr
     assert project_copy.table() == before
+    client = mlflow.MlflowClient(f"sqlite:///{project_copy.root / 'mlflow.db'}")
+    *runs, _ = client.search_runs(["1"])
+    # Each has a run of its own, the refused one has none.
+    assert {run.info.status for run in runs} == {"FINISHED"}
+    assert [run.data.tags["pipeline_names"] for run in runs] == [
+        f"['{name}']" for name in reversed(PIPELINES)
+    ]
 
 
 def test_a_killed_run_resumes_to_the_same_table(project_copy):

@@ -55,18 +55,19 @@ class TrackingHook:
         """Say what the run is; one that is refused is closed at once."""
         import mlflow
 
-        callers = mlflow.active_run()  # Goes on after ours.
+        if mlflow.active_run() is not None:  # The caller's own, which has a name and goes on.
+            return (yield)
         try:
             result = yield
             if mlflow.active_run() is not None:
                 self._describe(run_params, pipeline)
             return result
         except BaseException:
-            self._run_id = None if callers else _active()
+            self._run_id = _active()
             self._end("FAILED")
             raise
         finally:
-            self._run_id = None if callers else _active()
+            self._run_id = _active()
 
     @hook_impl(wrapper=True)
     def after_pipeline_run(self) -> Generator[None, Any, Any]:
@@ -102,7 +103,7 @@ class TrackingHook:
         names = sorted(
             run_params["pipeline_names"] or (), key=("__default__", *PIPELINES, *BESIDE).index
         )
-        stages = "+".join(names) or "whole run"
+        stages = "+".join(names).replace("__default__", "whole run") or "whole run"
         stages += " (part)" * any(run_params[part] for part in PARTS)
         stages += " (resumed)" * bool(run_params["only_missing_outputs"])
         benchmark = given["benchmark"]
