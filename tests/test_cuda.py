@@ -12,6 +12,7 @@ from torch import nn
 from superstar.actions import ACTIONS, DnCNN, apply_action, denoise, load_denoiser, save_denoiser
 from superstar.actions.denoiser_training import psnr_gains, train_denoiser
 from superstar.classifiers import (
+    ClassifierSchedule,
     SmallResNet,
     accuracy,
     initialised,
@@ -41,7 +42,7 @@ from superstar.measures import (
 )
 from superstar.parameters import Execution
 from superstar.photos import photo_patches
-from superstar.training import Schedule, global_seed, supports_bfloat16
+from superstar.training import global_seed, supports_bfloat16
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -49,7 +50,7 @@ SIDE = 32
 COLOURS = {"mean": (0.45, 0.45, 0.45), "std": (0.25, 0.25, 0.25)}
 WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
 DENOISER = {"depth": 4, "width": 16, "crop": 16, "batch_size": 16, "epochs": 24, "threads": 1}
-CLASSIFIER = Schedule(4, 16, learning_rate=0.01, weight_decay=0.05, threads=1, device="cuda")
+CLASSIFIER = ClassifierSchedule(4, 16, 0.01, weight_decay=0.05, threads=1, device="cuda")
 BFLOAT16 = 0.02
 """Error of a shallow denoiser in bfloat16, as a share of what it takes off."""
 

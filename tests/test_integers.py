@@ -11,6 +11,7 @@ from superstar.actions import DnCNN, denoise, load_denoiser, save_denoiser
 from superstar.actions.denoiser_training import psnr_gains, train_denoiser
 from superstar.checkpoint import Checkpoint, TrainingState
 from superstar.classifiers import (
+    ClassifierSchedule,
     SmallResNet,
     WideResNet,
     load_classifier,
@@ -30,7 +31,6 @@ from superstar.integers import whole
 from superstar.jpeg import through_jpeg
 from superstar.measures import Distance, Projection, cai_lim_distance, ssim
 from superstar.photos import photo_patches
-from superstar.training import Schedule
 
 COLOURS = {"mean": (0.5,) * 3, "std": (0.25,) * 3}
 IMAGES = torch.rand(6, 3, 16, 16, generator=torch.Generator().manual_seed(0))
@@ -82,7 +82,8 @@ def seeded(build):
 
 def trained(k, folder):
     network = seeded(lambda: SmallResNet(2, 2, **COLOURS))
-    schedule = Schedule(
+    schedule = ClassifierSchedule(
+        shift=k(1),
         epochs=k(4),
         batch_size=k(4),
         learning_rate=0.05,
@@ -91,7 +92,7 @@ def trained(k, folder):
         checkpoint=Checkpoint(folder / "checkpoint"),
         checkpoint_epochs=k(2),
     )
-    return train_standard(network, TWO, schedule, shift=k(1))[1]
+    return train_standard(network, TWO, schedule)[1]
 
 
 def policy(k, folder):

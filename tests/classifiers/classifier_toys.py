@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from superstar.classifiers import SmallResNet, initialised
+from superstar.classifiers import ClassifierSchedule, SmallResNet, initialised
 from superstar.images import ImageSet
-from superstar.training import Schedule
 
-QUICK = Schedule(epochs=4, batch_size=16, learning_rate=0.01, weight_decay=0.05, threads=1)
+QUICK = ClassifierSchedule(
+    epochs=4, batch_size=16, learning_rate=0.01, weight_decay=0.05, threads=1
+)
 
 
 def tinted(count=96, classes=3, size=16, seed=0):

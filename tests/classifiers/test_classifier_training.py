@@ -120,7 +120,7 @@ def test_an_interrupted_training_goes_on_from_its_checkpoint(standard, tmp_path,
     assert history == losses
     assert same_weights(resumed, expected)
     for others in (
-        train(start, tinted(), kept, shift=2),
+        train(start, tinted(), replace(kept, shift=2)),
         train(start, tinted(), kept, **{OWN_SETTING[name]: 0.5}),
     ):
         assert not same_weights(others[0], expected)

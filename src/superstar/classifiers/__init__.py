@@ -9,7 +9,7 @@ from superstar.classifiers.published import LAYOUTS, load_published
 from superstar.classifiers.puzzlemix import train_puzzlemix
 from superstar.classifiers.resnet import SmallResNet
 from superstar.classifiers.resnet50 import ResNet50
-from superstar.classifiers.training import initialised, train_standard
+from superstar.classifiers.training import ClassifierSchedule, initialised, train_standard
 from superstar.classifiers.weights import load_classifier, save_classifier
 from superstar.classifiers.wide_resnet import WideResNet
 
@@ -27,6 +27,7 @@ __all__ = [
     "CLASSIFIERS",
     "LAYOUTS",
     "Classifier",
+    "ClassifierSchedule",
     "NamedClassifier",
     "Precision",
     "ResNet50",

@@ -6,10 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from superstar.classifiers.training import Network, train_scheme
+from superstar.classifiers.training import ClassifierSchedule, Network, train_scheme
 from superstar.errors import InputError
 from superstar.images import ImageSet
-from superstar.training import Schedule, global_seed
+from superstar.training import global_seed
 
 AUGMIX_GROUP = 8
 """Images that share AugMix's draw of operations; each has mixing weights of its own."""
@@ -18,9 +18,8 @@ AUGMIX_GROUP = 8
 def train_augmix(
     standard: Network,
     images: ImageSet,
-    schedule: Schedule,
+    schedule: ClassifierSchedule,
     *,
-    shift: int = 4,
     consistency: float = 12.0,
     severity: int = 3,
 ) -> tuple[Network, list[float]]:
@@ -35,7 +34,6 @@ def train_augmix(
         standard: where to start from; not changed.
         images: training images and their labels.
         schedule: of the training; each image of a batch goes in three times.
-        shift: largest shift in pixels along either axis, before any other augmentation.
         consistency: weight of the divergence.
         severity: of AugMix's operations, 1 to 10.
 
@@ -62,7 +60,6 @@ def train_augmix(
         schedule,
         augment,
         loss,
-        shift=shift,
         consistency=consistency,
         severity=severity,
     )

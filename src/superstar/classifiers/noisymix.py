@@ -9,10 +9,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from superstar.classifiers.augmix import check_severity, jensen_shannon, three_views
-from superstar.classifiers.training import Network, draw_seed, train_scheme
+from superstar.classifiers.training import ClassifierSchedule, Network, draw_seed, train_scheme
 from superstar.errors import InputError
 from superstar.images import ImageSet, stream
-from superstar.training import Schedule
 
 NOISE_SHARE = (2.0, 5.0)
 """Parameters of the beta distribution of a step's noise level, as a share of the highest."""
@@ -21,9 +20,8 @@ NOISE_SHARE = (2.0, 5.0)
 def train_noisymix(
     standard: Network,
     images: ImageSet,
-    schedule: Schedule,
+    schedule: ClassifierSchedule,
     *,
-    shift: int = 4,
     consistency: float = 12.0,
     severity: int = 3,
     alpha: float = 1.0,
@@ -50,7 +48,6 @@ def train_noisymix(
             whose input may be mixed; the first one's input is the normalised image.
         images: training images and their labels.
         schedule: of the training; each image of a batch goes in three times.
-        shift: largest shift in pixels along either axis, before any other augmentation.
         consistency: weight of the divergence.
         severity: of AugMix's operations, 1 to 10.
         alpha: of the beta distribution of λ, above 0.
@@ -101,7 +98,6 @@ def train_noisymix(
         schedule,
         augment,
         loss,
-        shift=shift,
         consistency=consistency,
         severity=severity,
         alpha=alpha,

@@ -12,10 +12,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from superstar.classifiers.labelling import best_labels
-from superstar.classifiers.training import Network, draw_seed, train_scheme
+from superstar.classifiers.training import ClassifierSchedule, Network, draw_seed, train_scheme
 from superstar.errors import InputError
 from superstar.images import ImageSet, stream
-from superstar.training import Schedule
 
 GRIDS = (2, 4, 8, 16)
 """Blocks along a side of an image; each step draws one of these."""
@@ -30,9 +29,8 @@ CELL = 4
 def train_puzzlemix(
     standard: Network,
     images: ImageSet,
-    schedule: Schedule,
+    schedule: ClassifierSchedule,
     *,
-    shift: int = 4,
     alpha: float = 1.0,
     label_smoothness: float = 1.2,
     data_smoothness: float = 0.5,
@@ -56,7 +54,6 @@ def train_puzzlemix(
         standard: where to start from; not changed.
         images: training images and their labels; both sides must be even.
         schedule: of the training.
-        shift: largest shift in pixels along either axis, before any other augmentation.
         alpha: of the beta distribution of λ, above 0.
         label_smoothness: β of the paper, cost of neighbouring blocks with other levels; at least 0.
         data_smoothness: γ over β, cost of differing colours at borders of blocks; in [0, 1].
@@ -100,7 +97,6 @@ def train_puzzlemix(
         schedule,
         augment,
         loss,
-        shift=shift,
         alpha=alpha,
         label_smoothness=label_smoothness,
         data_smoothness=data_smoothness,

@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import log
 from typing import TypeVar
 
@@ -32,12 +33,22 @@ def initialised(build: Callable[[], Network], seed: int) -> Network:
         return build()
 
 
+@dataclass(frozen=True)
+class ClassifierSchedule(Schedule):
+    """A schedule, and what is done to every image first, whatever the scheme.
+
+    Attributes:
+        shift: largest shift in pixels along either axis, before any other augmentation.
+    """
+
+    shift: int = 4
+
+
 def train_standard(
     network: Network,
     images: ImageSet,
-    schedule: Schedule,
+    schedule: ClassifierSchedule,
     *,
-    shift: int = 4,
     label_smoothing: float = 0.0,
 ) -> tuple[Network, list[float]]:
     """Train an ordinary classifier: shifts and mirror images are its only augmentation.
@@ -46,7 +57,6 @@ def train_standard(
         network: with its initial weights, as `initialised` gives them; not changed.
         images: training images and their labels.
         schedule: of the training.
-        shift: largest shift in pixels along either axis.
         label_smoothing: weight of the uniform distribution in the target, in [0, 1).
 
     Returns:
@@ -67,7 +77,6 @@ def train_standard(
         schedule,
         lambda windows, labels, generator: (windows, labels),
         loss,
-        shift=shift,
         label_smoothing=label_smoothing,
     )
 
@@ -76,11 +85,9 @@ def train_scheme(
     scheme: str,
     network: Network,
     images: ImageSet,
-    schedule: Schedule,
+    schedule: ClassifierSchedule,
     augment: Augment,
     loss: Loss,
-    *,
-    shift: int,
     **settings: float,
 ) -> tuple[Network, list[float]]:
     """Train a copy of a network by a scheme of its own batches and loss.
@@ -91,7 +98,6 @@ def train_scheme(
         images: training images and their labels.
         schedule: of the training.
         augment: makes the tensors of a step.
-        shift: largest shift in pixels along either axis, before any other augmentation.
         loss: the scalar to minimise, from the network and those tensors.
         settings: what `augment` and `loss` depend on, see `superstar.training.fit`.
 
@@ -108,7 +114,7 @@ def train_scheme(
     pixels, labels = _tensors(images, classes)
 
     def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
-        windows = random_windows(pixels, indices, generator, margin=shift)
+        windows = random_windows(pixels, indices, generator, margin=schedule.shift)
         return augment(windows, labels[indices], generator)
 
     history = fit(
@@ -119,7 +125,7 @@ def train_scheme(
         schedule,
         description=f"classifier {scheme}",
         untrained_loss=log(classes),
-        settings={"scheme": scheme, "shift": shift, **settings},
+        settings={"scheme": scheme, "shift": schedule.shift, **settings},
     )
     return classifier, history
 

@@ -34,9 +34,14 @@ class Training(Section):
     shift: Annotated[int, Field(ge=0)]
 
     @property
+    def schedule(self) -> dict[str, Any]:
+        """What every scheme has."""
+        return self.model_dump(include=set(Training.model_fields))
+
+    @property
     def settings(self) -> dict[str, Any]:
         """What is the scheme's own."""
-        return self.model_dump(exclude=set(Training.model_fields) - {"shift"})
+        return self.model_dump(exclude=set(Training.model_fields))
 
 
 class StandardTraining(Training):

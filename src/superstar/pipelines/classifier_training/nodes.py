@@ -9,6 +9,7 @@ from superstar.checkpoint import own_part
 from superstar.classifiers import (
     CLASSIFIERS,
     Classifier,
+    ClassifierSchedule,
     SmallResNet,
     WideResNet,
     accuracy,
@@ -22,7 +23,6 @@ from superstar.errors import InputError
 from superstar.images import ImageSet
 from superstar.parameters import ClassifierTraining, Distance, Execution, Published, Training
 from superstar.pipelines.pretrained import pretrained_classifier
-from superstar.training import Schedule
 from superstar.weights import on_device
 
 STANDARD = "standard"
@@ -130,12 +130,9 @@ def _build(
     return WideResNet(classes, shape.depth, shape.width, mean, std, shape.dropout)
 
 
-def _schedule(name: str, given: Training, run: Execution, seed: int) -> Schedule:
-    return Schedule(
-        given.epochs,
-        given.batch_size,
-        given.learning_rate,
-        given.weight_decay,
+def _schedule(name: str, given: Training, run: Execution, seed: int) -> ClassifierSchedule:
+    return ClassifierSchedule(
+        **given.schedule,
         seed=seed,
         threads=run.threads,
         device=run.device,
