@@ -35,8 +35,7 @@ from superstar.parameters import (
     RunTimeSweep,
     TrainingSweep,
 )
-from superstar.pipelines.sensitivity import create_pipeline, report, summary
-from superstar.pipelines.sensitivity.nodes import lay_out_points
+from superstar.pipelines.sensitivity import create_pipeline, nodes, report, summary
 from superstar.pipelines.sets import policy_batches
 
 MINE = Setting(
@@ -136,7 +135,7 @@ def test_batches_that_there_are_too_few_images_for_are_refused(
 ):
     design = ImageSet(np.zeros((images, 64, 64, 3), np.uint8), np.zeros(images, np.int64))
     with pytest.raises(InputError, match=f"batches of {max(wanted_size, 20)} images are too large"):
-        lay_out_points(
+        nodes.lay_out_points(
             design,
             supervisor,
             given.policy_training.model_dump(),
@@ -170,6 +169,32 @@ def test_training_in_the_own_setting_gives_the_own_policy(finished_run, given, s
     (actor,) = actors.values()
     trained, expected = actor.state_dict(), supervisor.actor.state_dict()
     assert all(torch.equal(trained[name], expected[name]) for name in expected)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_policies_come_in_an_order_of_their_own_whatever_the_workers(
+    given, supervisor, monkeypatch, workers
+):
+    def train(function, shares, run, label, shared):
+        return [{point.policy: supervisor.actor for point in points} for (points,) in shares]
+
+    monkeypatch.setattr(nodes, "fan_out", train)
+    monkeypatch.setattr(nodes, "mean_return", lambda *arguments: 0.0)
+    level = torch.full((2, 3, 64, 64), 0.5)
+    monkeypatch.setattr(nodes, "policy_batches", lambda *arguments: [level])
+    points = list(
+        lay_out(MINE, {}, {"alpha": [0.5, 0.6, 0.7], "batch_size": [40]}, beta_at=lambda size: 1.0)
+    )
+    _, returns = nodes.train_policies(
+        to_table(points),
+        {},
+        supervisor,
+        given.policy_training.model_dump(),
+        given.surrogate_generation.model_dump(),
+        given.execution.model_dump() | {"workers": workers},
+        0,
+    )
+    assert returns["policy"].tolist() == [point.policy for point in points]
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """Points laid out, policies trained, every set measured, and what came out of it on one page."""
 
+from collections import ChainMap
 from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
@@ -110,10 +111,11 @@ def train_policies(
             groups.setdefault(point.setting.batch_size, []).append(point)
     shares = [group[i :: run.workers] for group in groups.values() for i in range(run.workers)]
     shared = (batches, supervisor, given, policy, run.device)
-    actors = {OWN: supervisor.actor}
     calls = [(share,) for share in shares if share]
-    for trained in fan_out(_train, calls, run, "policies", shared=shared):
-        actors |= trained
+    trained = ChainMap(*fan_out(_train, calls, run, "policies", shared=shared))
+    # In an order that the number of workers has no bearing on.
+    wanted = [point.policy for group in groups.values() for point in group]
+    actors = {OWN: supervisor.actor} | {name: trained[name] for name in wanted}
     held_out = policy_batches(batches, "held_out", policy)
     env = supervisor.on(run.device).environment(held_out, **given.environment)
     returns = [
