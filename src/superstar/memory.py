@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 
 LARGEST_KEPT = (2**30, 2**25)
-"""Bytes: blocks up to this are kept when they are freed. glibc before 2.35 takes 32 MiB at most."""
+"""Bytes: blocks up to this are kept when freed. Older ones of glibc take 32 MiB at most."""
 KEPT_AT_MOST = 2**31 - 1
 """Bytes of freed memory at the end of the heap beyond which it goes back to the system."""
 
