@@ -209,7 +209,7 @@ def test_a_share_below_zero_is_no_percentage(found, returns):
     worse.loc[worse["policy"] == LEARNED, "distance_gain"] *= -1
     numbers = summary.metrics(summary.oracle_table(worse), returns)
     page = report.compose(worse, returns, numbers, batch_size=2, exhaustive=2)
-    assert re.search(r"\| test shifts +\| paper +\| +none: it loses \| +20 \|", page)
+    assert re.search(r"\| test shifts +\| paper +\| +none: it loses +\| +20 \|", page)
 
 
 def test_errors_are_those_of_means_over_images():

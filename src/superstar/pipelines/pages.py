@@ -109,4 +109,5 @@ def _cell(value: Any, digits: int) -> str:
 
 
 def _numeric(column: list[str]) -> bool:
-    return all(re.match(r"[-+*\d]|$", text) for text in column)
+    """Whether there are numbers in it; a word may stand where there is none."""
+    return any(re.match(r"[-+*]*\d", text) for text in column)
