@@ -192,7 +192,7 @@ class ProvenanceHook:
         self._unsaved = set(node.outputs)
         self._checkpoint = None
         for _, dataset in self._artifacts(node.outputs[:1]):
-            folder = dataset.location.with_name(f"{node.name}.unfinished")
+            folder = dataset.location.with_name(f"{node.short_name}.unfinished")
             self._checkpoint = Checkpoint(folder, made_from)
         if not self._resuming:
             self._forget()
