@@ -1,6 +1,7 @@
 """Time the core of SuperStAR beside named peers and write docs/benchmarks.md."""
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -13,7 +14,7 @@ from benchmarks.session import measure_size
 from superstar.images import SMALLEST_SIDE
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--images", type=int, default=1000, help="in a batch, at least 8")
     parser.add_argument("--sizes", type=int, nargs="+", default=[224, 32], help="sides in pixels")
@@ -22,7 +23,7 @@ def main() -> None:
     parser.add_argument(
         "--output", default="docs/benchmarks.md", help="file to write; empty to print only"
     )
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     if given.images < 8 or given.repeats < 1:
         parser.error("at least 8 images and 1 repeat are needed")
     if min(given.sizes) < SMALLEST_SIDE:

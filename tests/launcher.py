@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from superstar.pipeline_registry import BESIDE, PIPELINES
+
 # None of them looks at the working directory or the environment that a command gets.
 PACKAGES = (
     "torch",
@@ -35,15 +37,19 @@ PACKAGES = (
     "pydantic",
     "omegaconf",
     "matplotlib.pyplot",
-    "mlflow",
-    "superstar.actions",
-    "superstar.classifiers",
-    "superstar.control",
-    "superstar.corruptions",
-    "superstar.measures",
+    "mlflow.pyfunc",
+    "mlflow.store.model_registry.sqlalchemy_store",
+    "mlflow.store.tracking.sqlalchemy_store",
+    "mlflow.tracking.fluent",
+    "dynaconf.loaders.py_loader",
+    "gymnasium.wrappers",
+    "kedro.config",
+    *(f"kedro_datasets.{kind}" for kind in ("json", "matplotlib", "pandas", "pickle", "text")),
+    "superstar.datasets",
+    *(f"superstar.pipelines.{name}" for name in (*PIPELINES, *BESIDE)),
 )
 
-TIMEOUT = 300
+TIMEOUT = 900
 """Seconds after which a command is killed."""
 
 

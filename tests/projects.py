@@ -4,7 +4,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from dataclasses import dataclass
 from functools import cache
@@ -19,6 +18,23 @@ from superstar.configuration import ProjectConfigLoader
 from superstar.settings import CONFIG_LOADER_ARGS
 
 ROOT = Path(__file__).parents[1]
+SIGNALLED = """
+import logging, os, signal
+
+make = logging.getLogRecordFactory()
+
+def watch(*given):
+    record = make(*given)
+    if {text!r} in record.getMessage():
+        os.kill(os.getpid(), {sign})
+    return record
+
+logging.setLogRecordFactory(watch)
+# A process started in the background of a script ignores Ctrl-C, and its children too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from superstar.__main__ import main
+main()
+"""
 
 
 @dataclass(frozen=True)
@@ -48,20 +64,13 @@ class Project:
         """`kedro run` in environment test."""
         return self.kedro("run", "--env", "test", *arguments)
 
-    def start_until(self, text: str, *arguments: str) -> subprocess.Popen[str]:
-        """A run in environment test that has just logged `text`, and goes on."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "superstar", "run", "--env", "test", *arguments],
-            cwd=self.root,
-            env=self.environment,
-            stderr=subprocess.PIPE,
-            text=True,
-            # A process started in the background of a script ignores Ctrl-C, and its children too.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    def run_until(
+        self, text: str, sign: signal.Signals, *arguments: str
+    ) -> subprocess.CompletedProcess[str]:
+        """A run in environment test that gets a signal when it logs `text`."""
+        return self.python(
+            SIGNALLED.format(text=text, sign=int(sign)), "run", "--env", "test", *arguments
         )
-        assert process.stderr is not None
-        assert any(text in line for line in process.stderr)
-        return process
 
     def data(self, relative: str) -> Path:
         """A file or folder of the run: `<layer>/<name>`."""

@@ -1,12 +1,18 @@
 """The benchmark's own arithmetic, and one run of it on a few images."""
 
-import subprocess
-import sys
+from contextlib import redirect_stdout
+from functools import partial
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from benchmarks import peers, workers
+from benchmarks.__main__ import main
+from benchmarks.growth import PowerLaw
+from benchmarks.images import make_scene
+from benchmarks.measure import peak_flops
 from superstar.actions import apply_action
 from superstar.measures import points_distance, ssim, state_features
 
@@ -31,13 +37,25 @@ def tables(text: str) -> list[dict[str, dict[str, str]]]:
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
     path = tmp_path_factory.mktemp("benchmark") / "report.md"
-    command = [sys.executable, "-m", "benchmarks", "--images", "8", "--sizes", "32"]
-    command += ["--repeats", "1", "--output", str(path), "--only"]
-    command += ["state", "wavelet_bayes", "dct", "wasserstein", "sliced_wasserstein", "aline_d"]
-    command += ["ssim", "step"]
-    outcome = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert outcome.returncode == 0, outcome.stderr
-    assert outcome.stdout.strip() == path.read_text().strip()
+    arguments = [
+        "--images",
+        "8",
+        "--sizes",
+        "32",
+        "--repeats",
+        "1",
+        "--output",
+        str(path),
+        "--only",
+    ]
+    arguments += ["state", "wavelet_bayes", "dct", "wasserstein", "sliced_wasserstein", "aline_d"]
+    printed = StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        # What the processor can do at best, and two processes, would take most of the time.
+        patch.setattr("benchmarks.machine.peak_flops", partial(peak_flops, side=128))
+        patch.setattr("benchmarks.peers.cores", 1)
+        main([*arguments, "ssim", "step"])
+    assert printed.getvalue().strip() == path.read_text().strip()
     return path.read_text()
 
 
@@ -79,17 +97,8 @@ def test_the_report_names_the_machine_but_no_place_on_it(report):
     assert str(ROOT) not in report
 
 
-@pytest.fixture
-def benchmarks(monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)
-
-
-@pytest.mark.usefixtures("benchmarks")
 @pytest.mark.filterwarnings("ignore:Possible precision loss:UserWarning")
 def test_the_peers_do_the_same_as_we(tmp_path):
-    from benchmarks import peers, workers
-    from benchmarks.images import make_scene
-
     scene = make_scene(4, 32)
     pixels = scene.noisy.permute(0, 2, 3, 1).contiguous().numpy()
     part = workers.Part(tmp_path / "images.npy", tmp_path / "results.npy", 0, 4)
@@ -116,10 +125,7 @@ def test_the_peers_do_the_same_as_we(tmp_path):
     assert similarity == pytest.approx(ssim(scene.clean, scene.noisy, 255.0), abs=1e-6)
 
 
-@pytest.mark.usefixtures("benchmarks")
 def test_points_beyond_the_images_keep_mean_and_spread():
-    from benchmarks.images import make_scene
-
     scene = make_scene(40, 32)
     for cloud, points in zip(scene.pairs(4000), scene.pairs(40), strict=True):
         assert cloud.shape == (4000, points.shape[1])
@@ -129,10 +135,7 @@ def test_points_beyond_the_images_keep_mean_and_spread():
         assert distance < 0.1 * spread**0.5
 
 
-@pytest.mark.usefixtures("benchmarks")
 def test_a_power_law_is_found_again_and_so_is_the_crossing():
-    from benchmarks.growth import PowerLaw
-
     slow = PowerLaw.fit({n: 2.0 * n for n in (10, 20, 40)})
     fast = PowerLaw.fit({n: 0.1 * n**2 for n in (10, 20, 40)})
     assert (slow.scale, slow.exponent) == pytest.approx((2, 1))

@@ -47,18 +47,18 @@ def refused(project, *arguments):
         (["--env", "test", "--pipelines", ""], "--pipelines names no pipeline"),
     ],
 )
-def test_a_mistake_on_the_command_line(finished_run, arguments, message):
-    assert message in refused(finished_run, *arguments)
+def test_a_mistake_on_the_command_line(module_copy, arguments, message):
+    assert message in refused(module_copy, *arguments)
 
 
-def test_parameters_of_a_file_and_of_the_command_line_are_merged(finished_run, tmp_path):
+def test_parameters_of_a_file_and_of_the_command_line_are_merged(module_copy, tmp_path):
     file = tmp_path / "run.yml"
     file.write_text("run: {env: test, params: {evaluation: {trials: 0, severities: [1]}}}")
     config = ["--config", str(file)]
-    assert "evaluation.trials = 0" in refused(finished_run, *config, "--params", "seed=1")
+    assert "evaluation.trials = 0" in refused(module_copy, *config, "--params", "seed=1")
     # One name of a section leaves its others as the file has them.
     nearer = ["--params", "evaluation.trials=1,evaluation.batch_size=3"]
-    assert "evaluation.batch_size (3)" in refused(finished_run, *config, *nearer)
+    assert "evaluation.batch_size (3)" in refused(module_copy, *config, *nearer)
 
 
 def test_a_benchmark_that_another_run_holds(project_copy):
@@ -94,9 +94,9 @@ def test_an_artifact_damaged_within(project_copy):
     assert "its content has changed" in message
 
 
-def test_too_few_images_for_disjoint_batches(project_copy):
+def test_too_few_images_for_disjoint_batches(module_copy):
     message = refused(
-        project_copy,
+        module_copy,
         *("--env", "test", "--pipelines", "surrogate_generation"),
         *("--params", "surrogate_generation.policy.training_batches=50"),
     )
@@ -198,11 +198,11 @@ def test_outside_the_project_its_commands_are_there(tmp_path, monkeypatch, capsy
     assert find_run_command("superstar") is run
 
 
-def test_the_address_of_the_runs(finished_run, monkeypatch):
-    served = finished_run.python(
+def test_the_address_of_the_runs(module_copy):
+    served = module_copy.python(
         "import subprocess, sys; subprocess.call = lambda command: print(command) or 0; "
         "sys.argv[1:] = ['ui', '--port', '5099']; "
         "from superstar.__main__ import main; main()"
     ).stdout
     assert "http://127.0.0.1:5099/#/experiments/1/runs?viewStateShareKey=superstar" in served
-    assert f"sqlite:///{finished_run.root}/mlflow.db" in served
+    assert f"sqlite:///{module_copy.root}/mlflow.db" in served

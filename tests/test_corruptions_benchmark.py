@@ -1,7 +1,5 @@
 """The comparison with imagecorruptions-imaug: its statistics, and a run beside a stand-in."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -26,8 +24,6 @@ from benchmarks.corruptions.whole import WholeTimes
 from superstar.corruptions import frost_source
 from superstar.errors import InputError
 from superstar.images import from_uint8
-
-ROOT = Path(__file__).parents[1]
 
 STAND_IN = """
 import numpy as np
@@ -149,22 +145,18 @@ def test_what_the_peer_makes_otherwise_is_not_judged_and_what_misses_is_drawn_ag
     assert "![" not in page
 
 
-def test_a_run_tells_likeness_from_unlikeness(tmp_path: Path) -> None:
+def test_a_run_tells_likeness_from_unlikeness(tmp_path: Path, monkeypatch, capsys) -> None:
     package = tmp_path / "imagecorruptions"
     package.mkdir()
     (package / "__init__.py").write_text(STAND_IN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr("benchmarks.corruptions.peer.cores", 1)
     output, sheet = tmp_path / "docs" / "page.md", tmp_path / "docs" / "sheet.jpg"
-    command = [sys.executable, "-m", "benchmarks.corruptions", "--count", "2", "--draws", "2"]
-    command += ["--single-draws", "15"]
-    command += ["--sheet", str(sheet), "--whole", "3", "--only", "contrast", "gaussian_noise"]
-    command += ["--output", str(output)]
-    path = {"PYTHONPATH": str(tmp_path), "PATH": ""}
-    outcome = subprocess.run(
-        command, cwd=ROOT, env=path, capture_output=True, text=True, check=False
-    )
-    assert outcome.returncode == 0, outcome.stderr
+    arguments = ["--count", "2", "--draws", "2", "--single-draws", "15", "--whole", "3"]
+    arguments += ["--sheet", str(sheet), "--output", str(output)]
+    main([*arguments, "--only", "contrast", "gaussian_noise"])
     page = output.read_text()
-    assert outcome.stdout == page
+    assert capsys.readouterr().out == page
     assert str(tmp_path) not in page
     assert "without randomness, equal: 5 of 5; missed: none" in page
     assert "random, alike: 0 of 5; missed: gaussian_noise 1" in page

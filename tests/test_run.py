@@ -152,12 +152,12 @@ def test_mlflow_holds_the_curves_of_policy_training(finished_run):
         assert [point.value for point in history] == pytest.approx(curves[column].tolist())
 
 
-def test_nothing_is_left_to_do(finished_run):
-    before = finished_run.table()
-    outcome = finished_run.run("--only-missing-outputs")
+def test_nothing_is_left_to_do(module_copy):
+    before = module_copy.table()
+    outcome = module_copy.run("--only-missing-outputs")
     assert outcome.returncode == 0
     assert "nothing to do" in outcome.stderr
-    assert finished_run.table() == before
+    assert module_copy.table() == before
 
 
 def test_each_pipeline_in_turn_and_two_workers_give_the_same_table(project_copy):
@@ -197,10 +197,7 @@ for name in {PIPELINES!r}:
 def test_a_killed_run_resumes_to_the_same_table(project_copy):
     before = project_copy.table()
     shutil.rmtree(project_copy.root / "data")
-    process = project_copy.start_until("evaluate ...")
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stderr.close()
+    assert project_copy.run_until("evaluate ...", signal.SIGKILL).returncode == -signal.SIGKILL
     assert project_copy.data("06_models/supervisor").is_dir()
     assert not project_copy.data("07_model_output/evaluation_results.parquet").exists()
     outcome = project_copy.run("--only-missing-outputs")
@@ -321,12 +318,10 @@ def test_resuming_with_other_parameters_mixes_nothing(project_copy):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_says_how_to_go_on(project_copy, how):
-    process = project_copy.start_until("train_standard_classifier ...")
-    process.send_signal(how)
-    rest = process.stderr.read()
-    assert process.wait() == 130
-    assert "`kedro run --env test --only-missing-outputs` goes on from here" in rest
-    assert "Traceback" not in rest
+    outcome = project_copy.run_until("train_standard_classifier ...", how)
+    assert outcome.returncode == 130
+    assert "`kedro run --env test --only-missing-outputs` goes on from here" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
 
 
 def test_a_run_from_a_subfolder_writes_into_the_project(project_copy):

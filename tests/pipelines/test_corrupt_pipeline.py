@@ -3,7 +3,6 @@
 import json
 import shutil
 import signal
-import time
 from pathlib import Path
 
 import numpy as np
@@ -238,15 +237,25 @@ def run(project: Project, images: Path, output: str, *more: str, resume: bool = 
     return project.run("--pipelines", "corrupt", *resuming, "--params", given)
 
 
-def kill_once_made(place: Path, project: Project, images: Path, output: Path) -> None:
-    given = f"corrupt.input={images},corrupt.output={output}"
-    process = project.start_until("corrupt_files ...", "--pipelines", "corrupt", "--params", given)
-    while not place.exists():
-        assert process.poll() is None
+KILLED_ONCE_MADE = """
+import os, pathlib, signal, threading, time
+
+def watch():
+    while not pathlib.Path({place!r}).exists():
         time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    process.stderr.close()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+threading.Thread(target=watch, daemon=True).start()
+from superstar.__main__ import main
+main()
+"""
+
+
+def kill_once_made(place: Path, project: Project, images: Path, output: Path) -> None:
+    given = ("--params", f"corrupt.input={images},corrupt.output={output}")
+    command = ("run", "--env", "test", "--pipelines", "corrupt", *given)
+    killed = project.python(KILLED_ONCE_MADE.format(place=str(place)), *command)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
 
 
 def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(project, folder, tmp_path):
