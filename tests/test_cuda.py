@@ -1,6 +1,7 @@
 """On a CUDA device: results as on the processor, and on the device of the images."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -355,8 +356,10 @@ def test_actor_on_the_device():
 def test_clean_ratios_are_those_on_the_processor(clean, photos):
     points = projection()(photos["train"].batch())
     arguments = {"batch_size": 20, "draws": 3, "actions": WITHOUT_NETWORK}
-    on_cpu = clean_ratios(clean, points, projection(), **arguments)
-    on_cuda = clean_ratios(clean.cuda(), points.cuda(), projection(), **arguments)
+    measure = Distance.create("wasserstein")
+    on_cpu = clean_ratios(clean, projection(), partial(measure, points), **arguments)
+    there = partial(measure, points.cuda())
+    on_cuda = clean_ratios(clean.cuda(), projection(), there, **arguments)
     assert choose_beta(on_cuda, 0) == pytest.approx(choose_beta(on_cpu, 0), rel=1e-9)
 
 

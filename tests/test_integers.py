@@ -1,6 +1,7 @@
 """Every public function takes whole numbers of NumPy and PyTorch as it takes Python's."""
 
 import json
+from functools import partial
 from operator import index
 
 import numpy as np
@@ -109,8 +110,8 @@ def ratios(k):
     projection = Projection.create("dct", n=256, m=8, **COLOURS)
     return clean_ratios(
         IMAGES,
-        projection(IMAGES**2),
         projection,
+        partial(Distance.create("wasserstein"), projection(IMAGES**2)),
         batch_size=k(3),
         draws=k(2),
         actions=["bilateral"],

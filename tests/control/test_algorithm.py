@@ -1,14 +1,18 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 import torch
 from control_toys import World, hundredfold, level, noisy, photographs
 from numpy.testing import assert_allclose
 from sklearn.tree import DecisionTreeClassifier
+from torch import Tensor
 
 from superstar.actions import apply_action
-from superstar.control.algorithm import Brakes, Selection, select_transforms
+from superstar.control.algorithm import Brakes, Trace, run_algorithm
 from superstar.control.networks import always
 from superstar.control.observation import observe
+from superstar.control.transitions import Transitions
 from superstar.errors import InputError
 from superstar.measures import Distance, Projection, wasserstein_distance
 
@@ -31,18 +35,23 @@ def scripted(*names: str):
 BRAKES = {"tree": OPERABLE, "alpha": 0.9, "beta": 0.995, "horizon": 5}
 
 
-def select(policy, images=None, **changes) -> Selection:
+@dataclass(frozen=True)
+class Selection(Trace):
+    images: Tensor
+
+
+def select(policy, images=None, rng=None, **changes) -> Selection:
+    brakes = Brakes(**BRAKES | {name: changes.pop(name) for name in BRAKES if name in changes})
     arguments = {
+        "batches": [level(0.8) if images is None else images],
         "reference": torch.zeros(1, 1),
         "projection": hundredfold,
-        "brakes": Brakes(**BRAKES | {k: changes.pop(k) for k in BRAKES if k in changes}),
-        "denoiser": None,
-        "rng": np.random.default_rng(0),
         "actions": ACTIONS,
+        "memory_limit": 2**20,
     }
-    return select_transforms(
-        level(0.8) if images is None else images, policy, **arguments | changes
-    )
+    transitions = Transitions(**arguments | changes)
+    trace = run_algorithm(transitions, 0, policy, brakes, rng or np.random.default_rng(0))
+    return Selection(**vars(trace), images=transitions.images(0, trace.prefix))
 
 
 def operable_below(bound: float) -> DecisionTreeClassifier:

@@ -8,6 +8,7 @@ from superstar.actions import apply_action
 from superstar.control.algorithm import Step
 from superstar.control.first_actions import first_action
 from superstar.control.supervisor import Recovery
+from superstar.control.transitions import Transitions
 from superstar.measures import points_distance
 
 ACTIONS = ("nop", "clahe_2_1", "wavelet_visu")
@@ -25,7 +26,6 @@ class World:
 
     actions = ACTIONS
     denoiser = None
-    distance = "wasserstein"
 
     def __init__(self, likeliest):
         chances = np.full(3, 0.2)
@@ -35,6 +35,12 @@ class World:
 
     def projection(self, images):
         return images.mean((1, 3))[:, :4].double()
+
+    def transitions(self, batches, memory_limit):
+        points = self.validation_points
+        return Transitions(
+            batches, points, self.projection, actions=ACTIONS, memory_limit=memory_limit
+        )
 
 
 def recovery(images, step):

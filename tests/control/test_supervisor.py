@@ -16,9 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 from superstar.actions import ACTIONS
 from superstar.actions.dncnn import DnCNN, save_denoiser
 from superstar.control import Supervisor
-from superstar.control.algorithm import Brakes, select_transforms
+from superstar.control.algorithm import Brakes, run_algorithm
 from superstar.control.networks import Actor, sampled, save_actor
 from superstar.control.supervisor import FILES, POINTS, TREE
+from superstar.control.transitions import Transitions
 from superstar.errors import InputError
 from superstar.images import stream
 from superstar.measures import Distance, Projection
@@ -63,22 +64,22 @@ def test_recovery_is_algorithm_1_with_the_supervisors_parts():
     images = shifted()
     copy = images.clone()
     recovery = ours.recover(images, seed=2)
-    selection = select_transforms(
-        images,
-        sampled(ours.actor),
-        reference=ours.validation_points,
-        projection=ours.projection,
-        brakes=Brakes(0.5, 0.999, ours.tree, 3),
+    transitions = Transitions(
+        [images],
+        ours.validation_points,
+        ours.projection,
         denoiser=ours.denoiser,
-        rng=stream(2, "recover"),
+        memory_limit=0,
     )
-    assert recovery.actions == selection.sequence
+    brakes, rng = Brakes(0.5, 0.999, ours.tree, 3), stream(2, "recover")
+    trace = run_algorithm(transitions, 0, sampled(ours.actor), brakes, rng)
+    assert recovery.actions == trace.sequence
     assert "wavelet_bayes" in recovery.actions
-    assert recovery.distances == selection.distances
-    assert recovery.stopped_by == selection.stop_reason
+    assert recovery.distances == trace.distances
+    assert recovery.stopped_by == trace.stop_reason
     assert recovery.operable
-    assert len(recovery.steps) == len(selection.steps)
-    assert torch.equal(recovery.images, selection.images)
+    assert len(recovery.steps) == len(trace.steps)
+    assert torch.equal(recovery.images, transitions.images(0, trace.prefix))
     assert torch.equal(images, copy)
 
 

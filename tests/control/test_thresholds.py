@@ -1,3 +1,5 @@
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,9 +9,10 @@ from numpy.testing import assert_allclose
 from sklearn.tree import DecisionTreeClassifier
 
 from superstar.actions import ACTIONS
-from superstar.control.algorithm import Brakes, select_transforms
+from superstar.control.algorithm import Brakes, run_algorithm
 from superstar.control.networks import always
 from superstar.control.thresholds import choose_beta, clean_ratios
+from superstar.control.transitions import Transitions
 from superstar.errors import InputError
 from superstar.images import stream
 from superstar.measures import Distance, Projection
@@ -20,8 +23,8 @@ WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
 
 def ratios_of(clean, **changes):
     arguments = {
-        "reference": torch.zeros(1, 1),
         "projection": World().projection,
+        "distance": partial(Distance.create("wasserstein"), torch.zeros(1, 1)),
         "batch_size": 4,
         "draws": 3,
         "actions": TOY_ACTIONS,
@@ -49,12 +52,11 @@ def test_the_margin_counts_in_deviations_of_the_strongest_action(distance):
     projection = Projection.create("dct", n=256, m=30, seed=0, mean=(0.45,) * 3, std=(0.25,) * 3)
     reference = projection(validation)
     arguments = {
-        "reference": reference,
         "projection": projection,
+        "distance": partial(Distance.create(distance), reference),
         "batch_size": 20,
         "draws": 4,
         "actions": WITHOUT_NETWORK,
-        "distance": distance,
     }
     ratios = ratios_of(clean, **arguments)
     beta = choose_beta(ratios, 2.0)
@@ -68,21 +70,20 @@ def test_the_margin_counts_in_deviations_of_the_strongest_action(distance):
     # No action passes on clean images: neither on the draws nor on all of them.
     tree = DecisionTreeClassifier().fit(np.zeros((2, 3)), [1, 1])
     draw = stream(0, "calibrate_beta", 0).permutation(40)[:20]
-    for images in (clean[torch.from_numpy(draw)], clean):
+    transitions = Transitions(
+        [clean[torch.from_numpy(draw)], clean],
+        reference,
+        projection,
+        distance=distance,
+        actions=WITHOUT_NETWORK,
+        memory_limit=0,
+    )
+    brakes, rng = Brakes(0.9, beta, tree, 5), np.random.default_rng(0)
+    for batch in (0, 1):
         for action in range(len(WITHOUT_NETWORK)):
-            selection = select_transforms(
-                images,
-                always(action),
-                reference=reference,
-                projection=projection,
-                brakes=Brakes(0.9, beta, tree, 5),
-                denoiser=None,
-                rng=np.random.default_rng(0),
-                actions=WITHOUT_NETWORK,
-                distance=distance,
-            )
-            assert selection.sequence == ()
-            assert selection.stop_reason in ("beta", "nop")
+            trace = run_algorithm(transitions, batch, always(action), brakes, rng)
+            assert trace.sequence == ()
+            assert trace.stop_reason in ("beta", "nop")
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,6 @@ def test_the_margin_counts_in_deviations_of_the_strongest_action(distance):
         ({"draws": 1}, "draws"),
         ({"actions": ("nop",)}, "other than"),
         ({"actions": ("dncnn",)}, "denoiser"),
-        ({"distance": "sliced"}, "unknown distance"),
         ({"clean": torch.zeros(8, 3, 16, 16)}, "distance 0"),
     ],
 )

@@ -1,6 +1,5 @@
 """Algorithm 1, "Transformation Selection": the learned policy applied, with its brakes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Literal
@@ -8,16 +7,12 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.tree import DecisionTreeClassifier
-from torch import Tensor
 
-from superstar.actions import ACTIONS, Denoiser
 from superstar.control.networks import Policy
 from superstar.control.operability import is_operable
-from superstar.control.transitions import Embedding, Prefix, Transitions
+from superstar.control.transitions import Prefix, Transitions
 from superstar.errors import InputError
-from superstar.images import check_images
 from superstar.integers import whole
-from superstar.measures import Distance
 
 StopReason = Literal["inoperable", "alpha", "beta", "nop", "horizon"]
 
@@ -118,18 +113,6 @@ class Trace:
         return self.distances[-1]
 
 
-@dataclass(frozen=True)
-class Selection(Trace):
-    """A trace with what it led to.
-
-    Attributes:
-        images: the corrected images, float32 (N, 3, H, W) in [0, 1]; the caller's own tensor
-            where no action was kept.
-    """
-
-    images: Tensor
-
-
 def run_algorithm(
     transitions: Transitions,
     batch: int,
@@ -189,50 +172,3 @@ def run_algorithm(
         now = then
     sequence = tuple(transitions.actions[index] for index in prefix)
     return Trace(sequence, prefix, tuple(steps), stop_reason, tuple(distances))
-
-
-def select_transforms(
-    images: Tensor,
-    policy: Policy,
-    *,
-    reference: Tensor,
-    projection: Embedding,
-    brakes: Brakes,
-    denoiser: Denoiser | None,
-    rng: np.random.Generator,
-    actions: Sequence[str] = ACTIONS,
-    distance: str | Distance = "wasserstein",
-) -> Selection:
-    """Run Algorithm 1 on one set of images: see `run_algorithm`.
-
-    Args:
-        images: V_c, float32 (N, 3, H, W) in [0, 1]; not modified.
-        policy: π.
-        reference: the projected validation set, (n, m).
-        projection: what projected it.
-        brakes: what stops the policy.
-        denoiser: for `dncnn`.
-        rng: the policy's random stream.
-        actions: names of the policy's actions, in its order.
-        distance: between sets of points; a name stands for `Distance.create(name)`.
-
-    Returns:
-        The sequence, the corrected images and every decision on the way.
-
-    Raises:
-        InputError: not a batch of images, an unknown action or distance, `dncnn` without a
-            denoiser.
-    """
-    check_images(images)
-    transitions = Transitions(
-        [images],
-        reference,
-        projection,
-        distance=distance,
-        actions=actions,
-        denoiser=denoiser,
-        # Images before the last action and after it.
-        memory_limit=2 * images.nbytes,
-    )
-    trace = run_algorithm(transitions, 0, policy, brakes, rng)
-    return Selection(**vars(trace), images=transitions.images(0, trace.prefix))

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from superstar.actions import apply_action
 from superstar.control.scoring import Actions
 from superstar.control.supervisor import Recovery, Supervisor
-from superstar.measures import Distance
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,5 @@ def first_action(recovery: Recovery, supervisor: Supervisor) -> FirstAction:
     if action == "nop":
         return FirstAction(action, step.distance, step.reason)
     # Nothing was applied, so these are the images as they came.
-    corrected = apply_action(recovery.images, action, denoiser=supervisor.denoiser)
-    measure = Distance.of(supervisor.distance)
-    reached = measure(supervisor.validation_points, supervisor.projection(corrected))
-    return FirstAction(action, reached, step.reason)
+    transitions = supervisor.transitions([recovery.images], memory_limit=0)
+    return FirstAction(action, transitions.distance_at(0, (likely,)), step.reason)

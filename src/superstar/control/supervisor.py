@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
 from superstar.actions import Denoiser, load_denoiser, save_denoiser
-from superstar.control.algorithm import Brakes, Step, StopReason, select_transforms
+from superstar.control.algorithm import Brakes, Step, StopReason, run_algorithm
 from superstar.control.networks import Actor, load_actor, sampled, save_actor
 from superstar.control.operability import load_tree, save_tree
 from superstar.control.transitions import Transitions, check_actions
@@ -167,25 +167,19 @@ class Supervisor:
                 f"images are {images.shape[2]}x{images.shape[3]} pixels, the supervisor for "
                 f"{self.benchmark} takes {self.image_size[0]}x{self.image_size[1]}: resize them"
             )
-        selection = select_transforms(
-            images,
-            sampled(self.actor),
-            reference=self.validation_points,
-            projection=self.projection,
-            brakes=self.brakes,
-            denoiser=self.denoiser,
-            rng=stream(seed, "recover"),
-            actions=self.actions,
-            distance=self.distance,
-        )
+        # Room for the images before the last action and for those after it.
+        transitions = self.transitions([images], memory_limit=2 * images.nbytes)
+        policy, rng = sampled(self.actor), stream(seed, "recover")
+        trace = run_algorithm(transitions, 0, policy, self.brakes, rng)
+        corrected = transitions.images(0, trace.prefix)
         return Recovery(
             # Where it abstained these are the caller's own images: never hand out the same memory.
-            images=selection.images if selection.sequence else images.detach().clone(),
-            actions=selection.sequence,
-            distances=selection.distances,
-            operable=selection.operable,
-            stopped_by=selection.stop_reason,
-            steps=selection.steps,
+            images=corrected if trace.prefix else images.detach().clone(),
+            actions=trace.sequence,
+            distances=trace.distances,
+            operable=trace.operable,
+            stopped_by=trace.stop_reason,
+            steps=trace.steps,
         )
 
     def on(self, device: str) -> "Supervisor":

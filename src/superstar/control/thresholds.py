@@ -1,6 +1,6 @@
 """β from clean images: how far the distance falls when there is nothing to correct."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pandas as pd
 import torch
@@ -11,7 +11,6 @@ from superstar.control.transitions import Embedding, check_actions
 from superstar.errors import InputError
 from superstar.images import check_images, stream
 from superstar.integers import whole
-from superstar.measures import Distance
 
 
 def choose_beta(ratios: pd.DataFrame, margin: float) -> float:
@@ -46,38 +45,36 @@ def choose_beta(ratios: pd.DataFrame, margin: float) -> float:
 
 def clean_ratios(
     clean: Tensor,
-    reference: Tensor,
     projection: Embedding,
+    distance: Callable[[Tensor], float],
     *,
     batch_size: int,
     draws: int,
     actions: Sequence[str] = ACTIONS,
     denoiser: Denoiser | None = None,
     seed: int = 0,
-    distance: str | Distance = "wasserstein",
 ) -> pd.DataFrame:
     """What each action alone does to the distance of clean images.
 
     Args:
-        clean: clean validation images other than those behind `reference`, float32 (N, 3, H, W)
-            in [0, 1]. No test image and no shift takes part.
-        reference: the projected validation set, (n, m).
-        projection: what projected it.
+        clean: clean validation images other than those that `distance` compares with, float32
+            (N, 3, H, W) in [0, 1]. No test image and no shift takes part.
+        projection: from images to points (N, m).
+        distance: from the projected validation set to such points, the one that Algorithm 1 will
+            use: β belongs to it.
         batch_size: images a draw, as many as at run time; at most N.
         draws: at least 2.
         actions: names; `nop`, which changes nothing, is passed over.
         denoiser: for `dncnn`.
         seed: of the draws.
-        distance: between sets of points, the one that Algorithm 1 will use: β belongs to it. A
-            name stands for `Distance.create(name)`.
 
     Returns:
         One row a draw and action: `draw`, `action`, `ratio` of the distance after the action to
         that before.
 
     Raises:
-        InputError: not a batch of images, an argument outside its range, an unknown action or
-            distance, or images at distance 0.
+        InputError: not a batch of images, an argument outside its range, an unknown action, or
+            images at distance 0.
     """
     check_images(clean, "clean images")
     check_actions(actions, denoiser)
@@ -87,8 +84,6 @@ def clean_ratios(
     batch_size = whole(batch_size, "the number of clean images a draw", 1, len(clean))
     draws = whole(draws, "the number of draws", 2)
 
-    measure = Distance.of(distance)
-
     # Actions and projection treat each image alone: once for all draws.
     before_points = _points(clean, "nop", projection, batch_size, denoiser)
     after_points = {name: _points(clean, name, projection, batch_size, denoiser) for name in names}
@@ -96,13 +91,13 @@ def clean_ratios(
     for draw in range(draws):
         order = stream(seed, "calibrate_beta", draw).permutation(len(clean))
         chosen = torch.from_numpy(order[:batch_size])
-        before = measure(reference, before_points[chosen])
+        before = distance(before_points[chosen])
         if not before > 0:
             raise InputError(
                 "clean images are at distance 0 from the validation set: take other images"
             )
         for name in names:
-            after = measure(reference, after_points[name][chosen])
+            after = distance(after_points[name][chosen])
             rows.append({"draw": draw, "action": name, "ratio": after / before})
     return pd.DataFrame(rows)
 

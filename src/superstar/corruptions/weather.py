@@ -68,22 +68,16 @@ def frost(
 
 
 def snow(
-    images: NDArray[np.float32],
-    generators: Generators,
-    mean: float,
-    deviation: float,
-    zoom: float,
-    threshold: float,
-    radius: float,
-    sigma: float,
-    keep: float,
+    images: NDArray[np.float32], generators: Generators, *constants: float
 ) -> NDArray[np.float32]:
     """Whiten the image and add flakes, once as they fall and once turned by 180 degrees.
 
-    Flakes are normal noise, enlarged by `zoom`, cut to 0 below `threshold`, and drawn out along a
-    line steeper than the diagonals (see `blur_along_line` for `radius` and `sigma`). Of the image,
-    a share `keep` stays; the rest is lightened to 1.5 · gray + 0.5.
+    Constants: `mean`, `deviation`, `zoom`, `threshold`, `radius`, `sigma`, `keep`. Flakes are
+    normal noise, enlarged by `zoom`, cut to 0 below `threshold`, and drawn out along a line
+    steeper than the diagonals (see `blur_along_line` for `radius` and `sigma`). Of the image, a
+    share `keep` stays; the rest is lightened to 1.5 · gray + 0.5.
     """
+    mean, deviation, zoom, threshold, radius, sigma, keep = constants
     height, width = images.shape[2:]
     # Only the centre of the noise is enlarged, so only that is drawn.
     cut = (int(np.ceil(height / zoom)), int(np.ceil(width / zoom)))

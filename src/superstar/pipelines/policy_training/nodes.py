@@ -1,6 +1,7 @@
 """Thresholds, policy and supervisor (paper, appendix E, Policy Network)."""
 
 import logging
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -38,13 +39,12 @@ def calibrate_thresholds(
     given = PolicyTraining.model_validate(parameters)
     ratios = clean_ratios(
         design.batch(),
-        points,
         Projection.from_dict(projection),
+        partial(Distance.from_dict(measure), points),
         batch_size=SurrogateGeneration.model_validate(surrogates).policy.batch_size,
         draws=given.beta_draws,
         denoiser=on_device(denoiser, Execution.model_validate(execution).device),
         seed=seed,
-        distance=Distance.from_dict(measure),
     )
     if given.beta == "calibrated":
         return {"alpha": given.alpha, "beta": choose_beta(ratios, given.beta_margin)}, ratios

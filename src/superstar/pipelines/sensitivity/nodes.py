@@ -2,6 +2,7 @@
 
 from collections import ChainMap
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -19,6 +20,7 @@ from superstar.control.sweep import Measuring, measure_set, train_points
 from superstar.control.thresholds import choose_beta, clean_ratios
 from superstar.errors import InputError
 from superstar.images import ImageSet
+from superstar.measures import Distance
 from superstar.parallel import fan_out
 from superstar.parameters import (
     Execution,
@@ -65,14 +67,13 @@ def lay_out_points(
             return supervisor.beta
         ratios = clean_ratios(
             design.batch(),
-            supervisor.validation_points,
             supervisor.projection,
+            partial(Distance.of(supervisor.distance), supervisor.validation_points),
             batch_size=batch_size,
             draws=given.beta_draws,
             actions=supervisor.actions,
             denoiser=supervisor.denoiser,
             seed=seed,
-            distance=supervisor.distance,
         )
         return choose_beta(ratios, given.beta_margin)
 
