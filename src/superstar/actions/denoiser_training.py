@@ -7,7 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from superstar.actions.dncnn import DnCNN, denoise
+from superstar.actions.denoiser import denoise
+from superstar.actions.dncnn import DnCNN
 from superstar.errors import InputError
 from superstar.images import ImageSet, check_images, stream
 from superstar.jpeg import through_jpeg

@@ -57,13 +57,13 @@ class DenoiserDataset(FileDataset):
     """A DnCNN: safetensors with its shape in the header."""
 
     def _write(self, data: Any) -> None:
-        from superstar.actions.dncnn import save_denoiser
+        from superstar.actions.denoiser import save_denoiser
 
         save_denoiser(data, self._filepath)
 
     def load(self) -> nn.Module:
         """Build the network and fill in its weights, ready for inference."""
-        from superstar.actions.dncnn import load_denoiser
+        from superstar.actions.denoiser import load_denoiser
 
         return load_denoiser(self._filepath)
 
