@@ -6,6 +6,7 @@ import logging
 import os
 import shutil
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,25 @@ class Checkpoint:
             "made_from": self.made_from,
             "settings": json.dumps(dict(settings), sort_keys=True),
         }
+
+
+_OWN: ContextVar[Checkpoint | None] = ContextVar("own checkpoint", default=None)
+
+
+def keep_in(checkpoint: Checkpoint | None) -> None:
+    """From here on what runs in this thread has this folder for what it must know to go on."""
+    _OWN.set(checkpoint)
+
+
+def own_checkpoint() -> Checkpoint | None:
+    """The folder that `keep_in` named last; None where nothing is to be kept."""
+    return _OWN.get()
+
+
+def own_part(name: str) -> Checkpoint | None:
+    """The file of one computation in that folder."""
+    folder = own_checkpoint()
+    return None if folder is None else folder.part(name)
 
 
 def _digest(values: str, tensors: Mapping[str, Tensor]) -> str:

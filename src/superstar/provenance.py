@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from superstar import __version__
+from superstar.actions.denoiser import PACKAGED_SHA256
 from superstar.corruptions import frost_of, spell_out
 from superstar.decoding import user_path
 
@@ -82,8 +83,8 @@ def _results_of(name: str, value: Any) -> Any:
         value = value | {"published": _files_of(value["published"])}
     if name == "params:classifier_training.published":
         value = _files_of(value)
-    if name == "params:denoiser_training" and value["published"] is not None:
-        value = value | {"published": _file_of(value["published"])}
+    if name == "params:denoiser_training":
+        value = value | {"source": _denoiser_of(value["source"])}
     if name in SHIFTING:
         shifts = spell_out(value["shifts"])
         value = value | {"shifts": shifts, "frost": frost_of(shifts)}
@@ -96,6 +97,13 @@ def _files_of(published: Mapping[str, Any]) -> dict[str, Any]:
         name: entry if isinstance(entry, str) else {**entry, **_file_of(entry["path"])}
         for name, entry in published.items()
     }
+
+
+def _denoiser_of(source: str) -> str | dict[str, Any]:
+    """Where a denoiser comes from; of a file and of the package's, what tells the weights apart."""
+    if source == "packaged":
+        return PACKAGED_SHA256
+    return source if source == "train" else _file_of(source)
 
 
 def _file_of(path: str) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from superstar.actions.denoiser import (
     denoise,
     load_denoiser,
     packaged_denoiser,
+    read_denoiser,
     save_denoiser,
 )
 from superstar.actions.dncnn import DnCNN
@@ -22,5 +23,6 @@ __all__ = [
     "load_denoiser",
     "load_published_denoiser",
     "packaged_denoiser",
+    "read_denoiser",
     "save_denoiser",
 ]

@@ -9,15 +9,19 @@ import torch
 from torch import Tensor
 
 from superstar.actions.dncnn import DnCNN
+from superstar.actions.published import load_published_denoiser
 from superstar.actions.unet import UNet
 from superstar.errors import InputError
 from superstar.images import check_images
 from superstar.training import supports_bfloat16
-from superstar.weights import load_weights, save_weights
+from superstar.weights import announces, load_weights, save_weights
 
 KIND = "denoiser"
 SHAPES: dict[str, type[DnCNN] | type[UNet]] = {"dncnn": DnCNN, "unet": UNet}
 PIXELS_AT_ONCE = {"cpu": 2**17, "gpu": 2**22}
+
+PACKAGED_SHA256 = "none yet"
+"""Of the file of `packaged_denoiser`."""
 
 Denoiser = DnCNN | UNet
 """What `apply_action` takes as `denoiser`."""
@@ -68,19 +72,17 @@ def denoise(
     return clean
 
 
-def save_denoiser(
-    model: Denoiser, path: str | PathLike[str], dtype: torch.dtype = torch.float32
-) -> None:
+def save_denoiser(model: Denoiser, path: str | PathLike[str], half: bool = False) -> None:
     """Write the fused denoiser as safetensors, its shape in the file's header.
 
     Args:
         model: a denoiser.
         path: of the file.
-        dtype: of the weights in the file, float32 or float16.
+        half: whether weights are kept in half precision.
     """
     kind = next(name for name, shape in SHAPES.items() if isinstance(model, shape))
-    half = dtype == torch.float16
-    save_weights(model.fuse().to(dtype), path, KIND, {"kind": kind, "half": half, **model.shape})
+    fused = model.fuse().half() if half else model.fuse()
+    save_weights(fused, path, KIND, {"kind": kind, "half": half, **model.shape})
 
 
 def load_denoiser(path: str | PathLike[str]) -> Denoiser:
@@ -90,6 +92,21 @@ def load_denoiser(path: str | PathLike[str]) -> Denoiser:
         InputError: no such file, truncated, or not a denoiser of this package.
     """
     return load_weights(path, KIND, _without_weights)[0].float()
+
+
+def read_denoiser(path: str | PathLike[str], enlarge: int = 1) -> Denoiser:
+    """Read a denoiser that `save_denoiser` wrote, or else a published DnCNN.
+
+    Args:
+        path: of the file.
+        enlarge: of a published one, as of `load_published_denoiser`.
+
+    Raises:
+        InputError: as those two.
+    """
+    if announces(path, KIND):
+        return load_denoiser(path)
+    return load_published_denoiser(path, enlarge)
 
 
 def _without_weights(spec: dict[str, Any]) -> Denoiser:

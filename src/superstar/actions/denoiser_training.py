@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from superstar.actions.denoiser import denoise
+from superstar.actions.denoiser import Denoiser, denoise
 from superstar.actions.dncnn import DnCNN
 from superstar.errors import InputError
 from superstar.images import ImageSet, check_images, stream
@@ -100,7 +100,7 @@ def train_denoiser(
 
 
 def psnr_gains(
-    model: DnCNN,
+    model: Denoiser,
     images: Tensor,
     sigmas: Sequence[float] = (15, 25, 50),
     seed: int = 0,

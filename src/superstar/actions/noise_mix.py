@@ -1,4 +1,4 @@
-"""The noise that a denoiser for everything learns from: several kinds, stored as cameras do or not."""
+"""The noise that a blind denoiser learns from: several kinds, stored as 8 bits or JPEG or not."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -48,7 +48,9 @@ def _scaled(picture: NDArray[np.uint8], scale: float) -> NDArray[np.uint8]:
     if scale == 1:
         return picture
     height, width = (round(scale * length) for length in picture.shape[:2])
-    small = Image.fromarray(picture).resize((max(1, width), max(1, height)), Image.Resampling.LANCZOS)
+    small = Image.fromarray(picture).resize(
+        (max(1, width), max(1, height)), Image.Resampling.LANCZOS
+    )
     return np.asarray(small)
 
 

@@ -73,9 +73,9 @@ class UNet(nn.Module):
         for part in self.modules():
             if isinstance(part, nn.Conv2d):
                 nn.init.kaiming_normal_(part.weight, nonlinearity="linear")
-                nn.init.zeros_(part.bias)
             if isinstance(part, nn.ConvTranspose2d):
                 nn.init.normal_(part.weight, std=part.in_channels**-0.5)
+            if isinstance(part, nn.Conv2d | nn.ConvTranspose2d) and part.bias is not None:
                 nn.init.zeros_(part.bias)
         with torch.no_grad():
             for part in self.modules():
@@ -121,7 +121,7 @@ class UNet(nn.Module):
     def gated(self, images: Tensor, restored: Tensor) -> Tensor:
         """Images on the way to what the network makes of them, as far as the gate lets each.
 
-        Clean images are left as they are, to the last bit: what the network finds in them is little.
+        Clean images are left as they are, to the last bit: little is found in them.
         """
         found = (images - restored).square().mean((1, 2, 3), keepdim=True).sqrt()
         least, most = self.gate

@@ -22,6 +22,8 @@ from superstar.datasets.image_sets import (
     ShiftedSets,
 )
 from superstar.datasets.image_source import (
+    DenoiserImages,
+    DenoiserImagesDataset,
     ImageFilesDataset,
     LabelledFiles,
     LabelledFilesDataset,
@@ -75,6 +77,8 @@ __all__ = [
     "CriticDataset",
     "CurvesDataset",
     "DenoiserDataset",
+    "DenoiserImages",
+    "DenoiserImagesDataset",
     "DownloadedArraysDataset",
     "DownloadedFoldersDataset",
     "FigureDataset",

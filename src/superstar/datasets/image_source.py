@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from superstar.datasets.image_folders import ImageFiles, list_classes, list_images, read_wnids
-from superstar.datasets.raw import RawFolder, digest_of_files
+from superstar.datasets.labelled_images import LabelledImages, LabelledImagesDataset
+from superstar.datasets.raw import RawDataset, RawFolder, digest_of_files
 from superstar.datasets.whole import FileDataset, require_file
 from superstar.decoding import user_path
 from superstar.errors import InputError
@@ -108,6 +109,66 @@ class LabelledFilesDataset(RawFolder):
         )
         listed = [list_images(place, names) for place in places]
         return LabelledFiles(listed[0], listed[1] if split else None, names)
+
+
+@dataclass(frozen=True)
+class DenoiserImages:
+    """What the denoiser that the package brings along learns from.
+
+    Attributes:
+        pictures: image files by class, of any size.
+        small: labelled images of one size.
+    """
+
+    pictures: LabelledFiles
+    small: LabelledImages
+
+
+class DenoiserImagesDataset(RawDataset):
+    """Pictures and small images in two folders (read only).
+
+    Args:
+        pictures: as `folder` of `LabelledFilesDataset`.
+        classes: as there.
+        small: as `folder` of `LabelledImagesDataset`.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(
+        self,
+        *,
+        pictures: str | None,
+        classes: str | None,
+        small: str | None,
+        metadata: dict[str, Any] | None = None,
+    ):
+        self._pictures = LabelledFilesDataset(folder=pictures, classes=classes)
+        self._small = LabelledImagesDataset(folder=small)
+        self.metadata = metadata
+        super().__init__()
+
+    def load(self) -> Callable[[], DenoiserImages]:
+        """A function that lists the pictures and reads the small images."""
+        pictures, small = self._pictures.load(), self._small.load()
+        if small is None:
+            raise InputError("name a folder with small images in globals.small_images")
+        return lambda: DenoiserImages(pictures(), small())
+
+    def check(self) -> None:
+        """Refuse folders that hold no such images.
+
+        Raises:
+            InputError: what is missing, and what to put there.
+        """
+        self._pictures.check()
+        self._small.check()
+
+    def identity(self) -> str:
+        """A digest of the files of both folders."""
+        return f"{self._pictures.identity()}-{self._small.identity()}"
+
+    def _describe(self) -> dict[str, Any]:
+        return {"pictures": self._pictures._describe(), "small": self._small._describe()}
 
 
 class ImageFilesDataset(FileDataset):

@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import nn
 
-from superstar.actions import ACTIONS
-from superstar.actions.dncnn import DnCNN
+from superstar.actions import ACTIONS, Denoiser
 from superstar.control import Supervisor
 from superstar.control.algorithm import Selection, select_transforms
 from superstar.control.networks import sampled
@@ -98,7 +97,7 @@ def draw_shifts(sets: ShiftedSets, benchmark: dict[str, Any]) -> Figure:
 def draw_example(
     results: pd.DataFrame,
     sets: ShiftedSets,
-    denoiser: DnCNN,
+    denoiser: Denoiser,
     standard: nn.Module,
     robust: dict[str, nn.Module],
     parameters: dict[str, Any],

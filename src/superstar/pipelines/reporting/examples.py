@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import nn
 
-from superstar.actions.dncnn import DnCNN
+from superstar.actions import Denoiser
 from superstar.classifiers import Precision
 from superstar.images import Images, to_uint8
 from superstar.parameters import Execution
@@ -22,7 +22,7 @@ def stages_figure(
     clean: Images,
     shifted: Images,
     actions: Actions,
-    denoiser: DnCNN | None,
+    denoiser: Denoiser | None,
     classifiers: Mapping[str, nn.Module],
     run: Execution,
     precision: Precision,
