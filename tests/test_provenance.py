@@ -124,15 +124,15 @@ def test_a_published_checkpoint_that_changes_outdates_what_was_made_from_it(tmp_
 def test_another_published_denoiser_outdates_what_was_made_with_it(tmp_path):
     node, path = Node("train", ["params:denoiser_training"]), tmp_path / "denoiser.pth"
 
-    def fingerprint(published):
+    def fingerprint(source):
         return node_fingerprint(
-            node, {"params:denoiser_training": {"depth": 8, "published": published}}, {}
+            node, {"params:denoiser_training": {"depth": 8, "source": source}}, {}
         )
 
     path.write_bytes(b"one")
     first = fingerprint(str(path))
     assert first == fingerprint(str(path))
-    assert first != fingerprint(None) == fingerprint(None)
+    assert len({first, fingerprint("train"), fingerprint("packaged")}) == 3
     path.write_bytes(b"another")
     assert fingerprint(str(path)) != first
 

@@ -22,7 +22,7 @@ GIVEN = {
     "largest_sigma": 55.0,
     "assessed_sigmas": [25],
     "assessed_images": 4,
-    "published": None,
+    "source": "train",
 }
 EXECUTION = {
     "device": "cpu",
@@ -62,7 +62,7 @@ def test_training_gives_a_loss_an_epoch(images):
 
 def test_a_published_denoiser_is_taken_instead(images, tmp_path):
     network = published(tmp_path / "dncnn_gray_blind.pth")
-    given = GIVEN | {"published": str(tmp_path / "dncnn_gray_blind.pth")}
+    given = GIVEN | {"source": str(tmp_path / "dncnn_gray_blind.pth")}
     denoiser, curve = nodes.train(images, given, None, EXECUTION, 0)
     shape = {"depth": 4, "width": 5, "unshuffle": 1, "channels": 1, "enlarge": 2}
     assert denoiser.shape == shape
@@ -74,8 +74,8 @@ def test_a_published_denoiser_is_taken_instead(images, tmp_path):
 
 def test_a_published_denoiser_must_be_there_and_be_one(images, tmp_path):
     path = tmp_path / "denoiser.pth"
-    given = GIVEN | {"published": str(path)}
-    with pytest.raises(ValueError, match=r"there is no checkpoint .*denoiser_training\.published"):
+    given = GIVEN | {"source": str(path)}
+    with pytest.raises(ValueError, match=r"there is no checkpoint .*denoiser_training\.source"):
         DenoiserTraining.model_validate(given)
     torch.save({"fc.weight": torch.ones(3, 2)}, path)
     with pytest.raises(InputError, match="holds no DnCNN"):
