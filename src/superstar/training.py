@@ -154,6 +154,7 @@ def fit(
     checkpoint: Checkpoint | None = None,
     checkpoint_epochs: int = 1,
     settings: Mapping[str, Any] | None = None,
+    optimizer: type[torch.optim.AdamW] = torch.optim.AdamW,
 ) -> list[float]:
     """Train a model in place: AdamW, a one-cycle schedule, bfloat16 where the device has it.
 
@@ -185,6 +186,7 @@ def fit(
             there is one after the last epoch too.
         settings: what `make_batch` and `loss` depend on beside the data, as JSON can hold it; a
             checkpoint is gone on from only where these are the same too.
+        optimizer: AdamW or a class that derives from it.
 
     Returns:
         Mean loss of each epoch.
@@ -215,11 +217,12 @@ def fit(
         "threads": threads,
         "device": device.type,
         "bfloat16": supports_bfloat16(device),
+        "optimizer": optimizer.__name__,
         **(settings or {}),
     }
     model.to(device).to(memory_format=torch.channels_last).train()
-    optimizer = torch.optim.AdamW(_groups(model, weight_decay), lr=learning_rate)
-    run = _Run(model, optimizer, torch.Generator().manual_seed(seed))
+    stepping = optimizer(_groups(model, weight_decay), lr=learning_rate)
+    run = _Run(model, stepping, torch.Generator().manual_seed(seed))
     losses = run.losses
     saved = None if checkpoint is None else checkpoint.load(identity)
     if saved is not None:
@@ -240,15 +243,15 @@ def fit(
                 for indices in order[: steps * batch_size].split(batch_size):
                     batch = [_on(device, part) for part in make_batch(indices, run.generator)]
                     rate = learning_rate * one_cycle((len(losses) + 0.5) / total, warm_up)
-                    for group in optimizer.param_groups:
+                    for group in stepping.param_groups:
                         group["lr"] = rate
-                    optimizer.zero_grad(set_to_none=True)
+                    stepping.zero_grad(set_to_none=True)
                     with half:
                         value = loss(model, *batch)
                     value.backward()
                     if clip_norm is not None:
                         nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
-                    optimizer.step()
+                    stepping.step()
                     losses.append(value.item())
                     _check_progress(losses, check_step, untrained_loss, description)
                     progress.update(task, advance=1, loss=losses[-1])

@@ -1,13 +1,13 @@
 import numpy as np
 import pytest
 import torch
+from test_noise_mix import MIX
 
 from superstar.actions import UNet
 from superstar.actions.blind_training import Crops, gate_of, train_blind_denoiser
 from superstar.checkpoint import Checkpoint
 from superstar.errors import InputError
 from superstar.images import stream
-from test_noise_mix import MIX
 
 FITTING = {"steps": 10, "learning_rate": 2e-3, "clip_norm": 0.5, "seed": 0, "threads": 1}
 
@@ -61,6 +61,6 @@ def test_the_gate_is_what_is_found_in_clean_images():
     denoiser = network()
     settings = {"clean_share": 0.1, "rise": 2.0, "jpeg_quality": 85}
     least, most = gate_of(denoiser, [images, images[:3]], margin=1.0, **settings)
-    assert 0 < least
+    assert least > 0
     assert most == 2 * least
     assert gate_of(denoiser, [iter(images)], margin=3.0, **settings)[0] >= 3 * least * 0.9

@@ -15,6 +15,7 @@ from superstar.checkpoint import Checkpoint
 from superstar.errors import InputError
 from superstar.images import from_uint8
 from superstar.jpeg import through_jpeg
+from superstar.muon import Muon
 from superstar.training import fit, random_windows
 
 WARM_UP = 0.03
@@ -94,6 +95,7 @@ def train_blind_denoiser(
         warm_up=WARM_UP,
         description="denoiser",
         checkpoint=checkpoint,
+        optimizer=Muon,
         **fitting,
     )
 
