@@ -1,4 +1,4 @@
-"""Muon: orthogonal updates of the kernels between hidden layers, AdamW for all else.
+"""Muon: orthogonal updates of the kernels of convolutions, AdamW for all else.
 
 K. Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024; updates as large
 as AdamW's after J. Liu et al., "Muon is Scalable for LLM Training", 2025. On the denoiser it needs
@@ -21,14 +21,14 @@ COEFFICIENTS = (3.4445, -4.7750, 2.0315)
 
 
 class Muon(torch.optim.AdamW):
-    """AdamW in all but the kernels that lead from so many channels to as many."""
+    """AdamW in all but the kernels of convolutions."""
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step from the gradients; those of the kernels are used up."""
         for group in self.param_groups:
             for kernel in group["params"]:
-                if kernel.grad is None or kernel.ndim != 4 or len(set(kernel.shape[:2])) > 1:
+                if kernel.grad is None or kernel.ndim != 4:
                     continue
                 gradient, kernel.grad = kernel.grad, None
                 state = self.state[kernel]
@@ -36,22 +36,26 @@ class Muon(torch.optim.AdamW):
                     state["momentum"] = torch.zeros_like(kernel)
                     state["step"] = torch.zeros(())  # AdamW asks for it when it is loaded.
                 state["momentum"].lerp_(gradient, 1 - MOMENTUM)
-                direction = gradient.lerp(state["momentum"], MOMENTUM).flatten(1)
-                scale = group["lr"] * UPDATE_RMS * max(direction.shape) ** 0.5
+                # Channels last, as the loop of training has them: no copies are made.
+                direction = gradient.lerp(state["momentum"], MOMENTUM).permute(0, 2, 3, 1)
+                update = orthogonal(direction.flatten(1))
+                scale = group["lr"] * UPDATE_RMS * max(update.shape) ** 0.5
                 kernel.mul_(1 - group["lr"] * group["weight_decay"])
-                kernel.sub_(orthogonal(direction).view(kernel.shape), alpha=scale)
+                kernel.permute(0, 2, 3, 1).sub_(update.view(direction.shape), alpha=scale)
         return super().step(closure)
 
 
 def orthogonal(matrix: Tensor) -> Tensor:
-    """About U Vᵀ of a matrix U S Vᵀ with no more rows than columns, by Newton-Schulz steps.
+    """About U Vᵀ of a matrix U S Vᵀ, by Newton-Schulz steps in bfloat16.
 
     Args:
-        matrix: float32 (m, n), m at most n.
+        matrix: float32 (m, n).
 
     Returns:
         float32 (m, n), whose singular values lie around 1.
     """
+    if len(matrix) > len(matrix.T):
+        return orthogonal(matrix.T).T
     a, b, c = COEFFICIENTS
     powers = matrix.bfloat16()
     powers = powers / (powers.norm() + 1e-7)

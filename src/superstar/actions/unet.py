@@ -19,6 +19,10 @@ FIRST_SCALE = 0.1
 """Of the last layers' first weights: a network that starts as almost the identity learns sooner."""
 
 
+CENTRE = 0.5
+"""Taken off the input: what all values share teaches nothing about noise."""
+
+
 class UNet(nn.Module):
     """A residual denoiser: the network predicts the noise, which is taken off the input.
 
@@ -41,7 +45,7 @@ class UNet(nn.Module):
     def __init__(
         self,
         widths: Sequence[int] = (32, 64, 128),
-        blocks: Sequence[int] = (1, 1, 2),
+        blocks: Sequence[int] = (1, 3, 2),
         unshuffle: int = 2,
         gate: Sequence[float] = (0.0, 1e-6),
     ) -> None:
@@ -106,7 +110,7 @@ class UNet(nn.Module):
         seen = images
         if bottom or right:
             seen = functional.pad(images, (0, right, 0, bottom), mode="reflect")
-        seen = self.head(functional.pixel_unshuffle(seen, self.unshuffle))
+        seen = self.head(functional.pixel_unshuffle(seen - CENTRE, self.unshuffle))
         first, skips = seen, []
         for blocks, shrink in zip(self.down, self.shrink, strict=True):
             seen = blocks(seen)
