@@ -155,7 +155,7 @@ class ProvenanceHook:
         parameters = {n: catalog.load(n) for node in nodes for n in node.inputs if is_parameter(n)}
         names = {name for node in nodes for name in node.outputs}
         self._resuming = not _again(run_params)
-        read = {name for node in nodes for name in node.inputs} - names
+        read = {name for node in nodes for name in node.inputs}
         stale = outdated(
             nodes,
             parameters,

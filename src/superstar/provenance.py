@@ -123,7 +123,8 @@ def outdated(
         nodes: in an order in which they can run.
         parameters: values of all parameters that the nodes read.
         stamps: of the artifacts that are there, whole.
-        raw: digests of what else the nodes read, as far as it can tell.
+        raw: digests of what else the nodes read, as far as it can tell. What an environment takes
+            from there is no artifact of the node that makes it elsewhere.
     """
     stale: set[str] = set()
     contents = {name: stamp.content for name, stamp in stamps.items()} | dict(raw or {})
@@ -133,7 +134,8 @@ def outdated(
         stale |= {
             name
             for name in node.outputs
-            if fed_by_stale or name not in stamps or stamps[name].made_from != made
+            if name not in (raw or {})
+            and (fed_by_stale or name not in stamps or stamps[name].made_from != made)
         }
     return stale
 

@@ -1,6 +1,7 @@
 """The denoiser that the package brings along: its images, its training and its gate."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,9 @@ def train_on(
         threads=run.threads,
         device=run.device,
     )
-    network.gate = gate_of(network.cpu(), [_read(design), held.images], **given.gate.model_dump())
+    settings = given.gate.model_dump(exclude={"images"})
+    clean = [islice(each, given.gate.images) for each in (_read(design), held.images)]
+    network.gate = gate_of(network.cpu(), clean, **settings)
     return network.fuse(), losses
 
 
