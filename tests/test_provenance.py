@@ -41,6 +41,15 @@ def test_after_a_whole_run_nothing_is_outdated(stamps):
     assert outdated(CHAIN, reordered, stamps) == set()
 
 
+def test_what_is_read_from_elsewhere_is_no_artifact_of_a_node(stamps):
+    others = {"made": "other images"}
+    del stamps["made"]
+    assert outdated(CHAIN, PARAMETERS, stamps, others) == {"used", "report"}
+    made = node_fingerprint(USE, PARAMETERS, others)
+    stamps |= {"used": Stamp(made, "content of used")}
+    assert outdated(CHAIN, PARAMETERS, stamps, others) == set()
+
+
 def test_before_any_run_everything_is():
     assert outdated(CHAIN, PARAMETERS, {}) == {"made", "table", "used", "report"}
 
