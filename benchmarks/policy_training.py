@@ -10,7 +10,7 @@ from rich.console import Console
 
 from benchmarks.agreement.setups import cifar100, read_parquet_images
 from benchmarks.machine import facts
-from superstar.actions.dncnn import DnCNN, load_denoiser
+from superstar.actions import Denoiser, load_denoiser
 from superstar.control import ShiftEnv
 from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.corruptions import corrupt
@@ -25,7 +25,7 @@ SSIM_WEIGHT = 20.0
 """The paper's lambda: distances on CIFAR-100 are those that it was chosen for."""
 
 
-def measure(folder: Path, denoiser: DnCNN, console: Console) -> str:
+def measure(folder: Path, denoiser: Denoiser, console: Console) -> str:
     """One training with the run's own parameters, in a few lines."""
     given = PolicyTraining.model_validate(_parameters("policy_training"))
     policy = SurrogateGeneration.model_validate(_parameters("surrogate_generation")).policy

@@ -13,7 +13,7 @@ BASE = {"base_env": "base", "default_run_env": "test", "merge_strategy": {"param
 def loader(root: Path, **runtime_params: object) -> ProjectConfigLoader:
     files = {
         "base/globals.yml": "images: some/images\nmore: {a: x/../y, b: /z}\nnone: null\nhome: ~/x",
-        "base/parameters.yml": "seed: 0\ndenoiser_training: {published: null}\n"
+        "base/parameters.yml": "seed: 0\ndenoiser_training: {source: packaged}\n"
         "classifier_training: {published: {standard: timm:resnet50}}",
         "base/catalog.yml": "one: ${from_project:${globals:images}}\n"
         "several: ${from_project:${globals:more}}\nnone: ${from_project:${globals:none}}\n"
@@ -43,17 +43,25 @@ def test_relative_paths_start_at_the_project(tmp_path, monkeypatch):
 def test_those_of_parameters_too(tmp_path):
     read = loader(
         tmp_path,
-        denoiser_training={"published": "a.pth"},
+        denoiser_training={"source": "a.pth"},
         classifier_training={"published": {"augmix": {"path": "../b.pt", "layout": "augmix"}}},
         corrupt={"input": "2024", "output": "~"},
     )
     assert read["catalog"]["given"] == f"{tmp_path}/2024"
     parameters = read["parameters"]
-    assert parameters["denoiser_training"]["published"] == f"{tmp_path}/a.pth"
+    assert parameters["denoiser_training"]["source"] == f"{tmp_path}/a.pth"
     published = parameters["classifier_training"]["published"]
     assert published["augmix"]["path"] == f"{tmp_path.parent}/b.pt"
     assert published["standard"] == "timm:resnet50"
     assert parameters["corrupt"] == {"input": f"{tmp_path}/2024", "output": str(Path.home())}
+
+
+def test_a_word_in_the_place_of_a_path_is_none(tmp_path):
+    assert loader(tmp_path)["parameters"]["denoiser_training"]["source"] == "packaged"
+    given = loader(tmp_path, denoiser_training={"source": "train"}, corrupt={"input": "train"})
+    parameters = given["parameters"]
+    assert parameters["denoiser_training"]["source"] == "train"
+    assert parameters["corrupt"]["input"] == f"{tmp_path}/train"
 
 
 def test_paths_are_parameters_that_there_are():

@@ -1,6 +1,7 @@
 """On a CUDA device: results as on the processor, and on the device of the images."""
 
 import math
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from torch import nn
 
 from superstar.actions import ACTIONS, DnCNN, apply_action, denoise, load_denoiser, save_denoiser
-from superstar.actions.denoiser_training import psnr_gains, train_denoiser
+from superstar.actions.denoiser_training import DenoiserSchedule, psnr_gains, train_denoiser
 from superstar.classifiers import (
     ClassifierSchedule,
     SmallResNet,
@@ -50,7 +51,8 @@ pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a C
 SIDE = 32
 COLOURS = {"mean": (0.45, 0.45, 0.45), "std": (0.25, 0.25, 0.25)}
 WITHOUT_NETWORK = tuple(name for name in ACTIONS if name != "dncnn")
-DENOISER = {"depth": 4, "width": 16, "crop": 16, "batch_size": 16, "epochs": 24, "threads": 1}
+SHAPE = {"depth": 4, "width": 16}
+DENOISER = DenoiserSchedule(24, 16, crop=16, threads=1, device="cuda")
 CLASSIFIER = ClassifierSchedule(4, 16, 0.01, weight_decay=0.05, threads=1, device="cuda")
 BFLOAT16 = 0.02
 """Error of a shallow denoiser in bfloat16, as a share of what it takes off."""
@@ -73,7 +75,7 @@ def noisy(clean):
 
 @pytest.fixture(scope="module")
 def denoiser(photos):
-    return train_denoiser(photos["train"], **DENOISER, device="cuda")[0]
+    return train_denoiser(photos["train"], DENOISER, **SHAPE)[0]
 
 
 @pytest.fixture(scope="module")
@@ -289,13 +291,16 @@ def test_augmented_training(classifier, train):
 
 
 def test_denoiser_training_sees_the_same_crops_as_on_the_processor(photos):
-    one_step = {**DENOISER, "batch_size": len(photos["train"]), "epochs": 1}
-    losses = [train_denoiser(photos["train"], **one_step, device=d)[1] for d in ("cpu", "cuda")]
+    one_step = replace(DENOISER, batch_size=len(photos["train"]), epochs=1)
+    losses = [
+        train_denoiser(photos["train"], replace(one_step, device=device), **SHAPE)[1]
+        for device in ("cpu", "cuda")
+    ]
     assert losses[1] == pytest.approx(losses[0], rel=0.02)
 
 
 def test_denoiser_training_repeats_and_gains(photos, clean, denoiser, tmp_path):
-    again, _ = train_denoiser(photos["train"], **DENOISER, device="cuda")
+    again, _ = train_denoiser(photos["train"], DENOISER, **SHAPE)
     assert next(again.parameters()).is_cuda
     assert same_weights(again, denoiser)
     gains = psnr_gains(denoiser, clean.cuda(), device="cuda")
@@ -418,15 +423,15 @@ def test_abstaining_hands_out_other_memory_on_the_same_device(clean):
 def test_the_devices_random_stream_is_neither_read_nor_changed(clean, photos, classifier):
     torch.cuda.manual_seed_all(1)
     before = torch.cuda.get_rng_state()
-    brief = {**DENOISER, "epochs": 1}
-    first, _ = train_denoiser(photos["train"], **brief, device="cuda")
+    brief = replace(DENOISER, epochs=1)
+    first, _ = train_denoiser(photos["train"], brief, **SHAPE)
     train_augmix(classifier, tinted(), CLASSIFIER)
     train_actor_critic(
         environment(clean, "cuda", ("nop",)), PolicySchedule(episodes=1), progress=False
     )
     assert torch.equal(torch.cuda.get_rng_state(), before)
     torch.cuda.manual_seed_all(2)
-    assert same_weights(train_denoiser(photos["train"], **brief, device="cuda")[0], first)
+    assert same_weights(train_denoiser(photos["train"], brief, **SHAPE)[0], first)
 
 
 def test_names_of_devices():

@@ -13,6 +13,7 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 from kedro.runner import ParallelRunner, SequentialRunner, ThreadRunner
 
+from superstar.datasets import ExternalDataset
 from superstar.errors import InputError
 from superstar.hooks.guards import InputHook, LockHook, _readable
 
@@ -125,9 +126,26 @@ def test_what_the_system_refuses_of_an_input_is_told_in_a_line(tmp_path):
 @pytest.mark.parametrize("runner", [ThreadRunner, ParallelRunner])
 def test_nodes_run_one_after_another(runner):
     """Kedro tells a runner that is made, and one that is not, by their texts."""
-    check = partial(InputHook().before_pipeline_run, pipeline=Pipeline([]), catalog=DataCatalog())
+    hook = partial(InputHook().before_pipeline_run, pipeline=Pipeline([]), catalog=DataCatalog())
+
+    def check(told):
+        hook({"runner": told, "project_path": "."})
+
     for told in (runner.__name__, f"<kedro.runner.{runner.__name__} object at 0x1>"):
         with pytest.raises(InputError, match="give --params execution"):
-            check({"runner": told})
-    check({"runner": str(SequentialRunner())})
-    check({"runner": "None"})
+            check(told)
+    check(str(SequentialRunner()))
+    check("None")
+
+
+def test_what_comes_from_others_is_not_made():
+    class Others(ExternalDataset):
+        def check(self): ...
+        def identity(self, digests): ...
+        def load(self): ...
+        def _describe(self): ...
+
+    pipeline = Pipeline([node(len, "words", "clean_train")])
+    catalog = DataCatalog({"clean_train": Others()})
+    with pytest.raises(InputError, match="clean_train comes from others in this environment"):
+        InputHook().before_pipeline_run({"runner": "None"}, pipeline, catalog)

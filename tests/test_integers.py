@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from superstar.actions import DnCNN, denoise, load_denoiser, save_denoiser
-from superstar.actions.denoiser_training import psnr_gains, train_denoiser
+from superstar.actions.denoiser_training import DenoiserSchedule, psnr_gains, train_denoiser
 from superstar.checkpoint import Checkpoint, TrainingState
 from superstar.classifiers import (
     ClassifierSchedule,
@@ -160,8 +160,11 @@ CALLS = {
         seeded(lambda: DnCNN(3, 4)).fuse(), IMAGES, batch_size=k(2)
     ),
     "train_denoiser": lambda k, _: train_denoiser(
-        TWO, depth=k(2), width=k(4), crop=k(16), epochs=k(4), batch_size=k(4), seed=k(1),
-        threads=k(1), jpeg_quality=k(85),
+        TWO,
+        DenoiserSchedule(
+            k(4), k(4), seed=k(1), threads=k(1), crop=k(16), jpeg_quality=k(85)
+        ),
+        depth=k(2), width=k(4),
     )[1],
     "psnr_gains": lambda k, _: psnr_gains(
         seeded(lambda: DnCNN(3, 4)).fuse(), IMAGES, sigmas=[k(15)], seed=k(1)

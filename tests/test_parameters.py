@@ -38,7 +38,9 @@ def set_value(values, path, value):
     return changed
 
 
-@pytest.mark.parametrize("environment", ["local", "test", "full", "cifar100", "imagenet"])
+@pytest.mark.parametrize(
+    "environment", ["local", "test", "full", "cifar100", "imagenet", "denoiser"]
+)
 def test_every_environment_is_valid(environment):
     assert Parameters.check(load(environment)).seed == 0
 
@@ -124,7 +126,7 @@ def test_every_environment_is_valid(environment):
         ("distance.std", [0.2, 0.0, 0.2], "parameter distance.std.1 = 0.0"),
         ("distance.mean", [float("inf")] * 3, "parameter distance.mean.0 = inf"),
         ("distance.dimensions", 4097, "images of 64x64 pixels allow 4096 at most"),
-        ("denoiser_training.published", "absent.pth", "there is no checkpoint absent.pth: see"),
+        ("denoiser_training.source", "absent.pth", "there is no checkpoint absent.pth: see"),
         ("denoiser_training.crop", 65, "images of 64x64 pixels allow 64 at most"),
         ("severity_calibration.images", 1001, "half of data_preparation.validation gives 1000"),
         ("data_preparation.train", 2499, "batch_size = 2500: data_preparation.train gives 2499"),

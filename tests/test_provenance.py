@@ -52,6 +52,15 @@ def test_after_a_whole_run_nothing_is_outdated(stamps):
     assert outdated(CHAIN, reordered, stamps) == set()
 
 
+def test_what_is_read_from_elsewhere_is_no_artifact_of_a_node(stamps):
+    others = {"made": "other images"}
+    del stamps["made"]
+    assert outdated(CHAIN, PARAMETERS, stamps, others) == {"used", "report"}
+    made = node_fingerprint(USE, PARAMETERS, others)
+    stamps |= {"used": Stamp(made, "content of used")}
+    assert outdated(CHAIN, PARAMETERS, stamps, others) == set()
+
+
 def test_before_any_run_everything_is():
     assert outdated(CHAIN, PARAMETERS, {}) == {"made", "table", "used", "report"}
 
@@ -140,15 +149,15 @@ def test_a_published_checkpoint_is_told_by_what_it_holds(tmp_path):
 def test_another_published_denoiser_outdates_what_was_made_with_it(tmp_path):
     node, path = Node("train", ["params:denoiser_training"]), tmp_path / "denoiser.pth"
 
-    def fingerprint(published):
+    def fingerprint(source):
         return node_fingerprint(
-            node, {"params:denoiser_training": {"depth": 8, "published": published}}, {}
+            node, {"params:denoiser_training": {"depth": 8, "source": source}}, {}
         )
 
     path.write_bytes(b"one")
     first = fingerprint(str(path))
     assert first == fingerprint(str(path))
-    assert first != fingerprint(None) == fingerprint(None)
+    assert len({first, fingerprint("train"), fingerprint("packaged")}) == 3
     path.write_bytes(b"another")
     assert fingerprint(str(path)) != first
 

@@ -10,13 +10,15 @@ from kedro.config import OmegaConfigLoader
 from omegaconf import OmegaConf
 from omegaconf.resolvers import oc
 
-PATHS = (
-    "classifier_training.published.*.path",
-    "denoiser_training.published",
-    "corrupt.input",
-    "corrupt.output",
-)
-"""Parameters that are paths; `*` is any name."""
+from superstar.parameters.denoising import SOURCES
+
+PATHS: dict[str, tuple[str, ...]] = {
+    "classifier_training.published.*.path": (),
+    "denoiser_training.source": SOURCES,
+    "corrupt.input": (),
+    "corrupt.output": (),
+}
+"""Parameters that are paths, and words that are none there; `*` is any name."""
 
 
 class ProjectConfigLoader(OmegaConfigLoader):
@@ -48,8 +50,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
             OmegaConf.register_new_resolver(name, resolver, replace=True)
         read = super().__getitem__(key)
         if key == "parameters":
-            for path in PATHS:
-                self._locate(read, path.split("."))
+            for path, words in PATHS.items():
+                self._locate(read, path.split("."), words)
         return read
 
     def from_project(self, given: Any) -> Any:
@@ -81,13 +83,13 @@ class ProjectConfigLoader(OmegaConfigLoader):
     def _in_project(self, relative: str) -> str:
         return str(self.project / relative)
 
-    def _locate(self, values: Any, path: list[str]) -> None:
+    def _locate(self, values: Any, path: list[str], words: tuple[str, ...]) -> None:
         """Make the paths at a place of the parameters start at the project."""
         if not isinstance(values, dict):
             return
         first, *rest = path
         for name in values if first == "*" else {first} & values.keys():
             if rest:
-                self._locate(values[name], rest)
-            else:
+                self._locate(values[name], rest, words)
+            elif values[name] not in words:
                 values[name] = self.from_project(values[name])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from superstar import __version__
+from superstar.actions.denoiser import PACKAGED_SHA256
 from superstar.corruptions import frost_of, spell_out
 from superstar.decoding import user_path
 from superstar.digests import Digests
@@ -95,8 +96,8 @@ def _results_of(name: str, value: Any, digests: Digests) -> Any:
         value = value | {"published": _files_of(value["published"], digests)}
     if name == "params:classifier_training.published":
         value = _files_of(value, digests)
-    if name == "params:denoiser_training" and value["published"] is not None:
-        value = value | {"published": digests.of_file(user_path(value["published"]))}
+    if name == "params:denoiser_training":
+        value = value | {"source": _denoiser_of(value["source"], digests)}
     if name in SHIFTING:
         shifts = spell_out(value["shifts"])
         value = value | {"shifts": shifts, "frost": frost_of(shifts)}
@@ -113,6 +114,13 @@ def _files_of(published: Mapping[str, Any], digests: Digests) -> dict[str, Any]:
     }
 
 
+def _denoiser_of(source: str, digests: Digests) -> str:
+    """Where a denoiser comes from; of a file and of the package's, what tells the weights apart."""
+    if source == "packaged":
+        return PACKAGED_SHA256
+    return source if source == "train" else digests.of_file(user_path(source))
+
+
 def outdated(
     nodes: Iterable[NodeLike],
     parameters: Mapping[str, Any],
@@ -126,7 +134,8 @@ def outdated(
         nodes: in an order in which they can run.
         parameters: values of all parameters that the nodes read.
         stamps: of the artifacts that are there, whole.
-        external: digests of what else the nodes read, as far as it can tell.
+        external: digests of what else the nodes read, as far as it can tell. What an environment
+            takes from there is no artifact of the node that makes it elsewhere.
         digests: for files that parameters name.
     """
     stale: set[str] = set()
@@ -137,7 +146,8 @@ def outdated(
         stale |= {
             name
             for name in node.outputs
-            if fed_by_stale or name not in stamps or stamps[name].made_from != made
+            if name not in external
+            and (fed_by_stale or name not in stamps or stamps[name].made_from != made)
         }
     return stale
 

@@ -142,7 +142,7 @@ class Schedule:
         epochs: passes over the items.
         batch_size: items a step; an epoch leaves out what does not fill a batch.
         learning_rate: highest rate of the one-cycle schedule.
-        weight_decay: of AdamW; applies to matrices and kernels, not to biases or norms.
+        weight_decay: of the optimiser; applies to matrices and kernels, not to biases or norms.
         warm_up: share of the steps in which the rate rises.
         seed: of the order of items, of all that is drawn for them, and of dropout.
         threads: of the processor; results depend on it.
@@ -152,6 +152,8 @@ class Schedule:
             without a break; anything else there is replaced.
         checkpoint_epochs: how many epochs go by from one checkpoint to the next, at least 1;
             there is one after the last epoch too.
+        clip_norm: largest norm of a step's gradient; None for any.
+        optimizer: AdamW, or a class that derives from it.
 
     Raises:
         InputError: a number out of its range.
@@ -167,6 +169,8 @@ class Schedule:
     device: str | torch.device = "cpu"
     checkpoint: Checkpoint | None = None
     checkpoint_epochs: int = 1
+    clip_norm: float | None = None
+    optimizer: type[torch.optim.AdamW] = torch.optim.AdamW
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "threads", "checkpoint_epochs"):
@@ -189,7 +193,7 @@ def fit(
     untrained_loss: float | None = None,
     settings: Mapping[str, Any] | None = None,
 ) -> list[float]:
-    """Train a model in place: AdamW, a one-cycle schedule, bfloat16 where the device has it.
+    """Train a model in place: a one-cycle schedule, bfloat16 where the device has it.
 
     The result depends on the arguments and the processor, and on no global state; it differs
     between numbers of threads, so keep that number fixed where runs are compared.
@@ -227,6 +231,8 @@ def fit(
         "learning_rate": schedule.learning_rate,
         "weight_decay": schedule.weight_decay,
         "warm_up": schedule.warm_up,
+        "clip_norm": schedule.clip_norm,
+        "optimizer": schedule.optimizer.__name__,
         "seed": schedule.seed,
         "threads": schedule.threads,
         "device": device.type,
@@ -234,7 +240,7 @@ def fit(
         **(settings or {}),
     }
     model.to(device).to(memory_format=torch.channels_last).train()
-    optimizer = torch.optim.AdamW(_groups(model, schedule.weight_decay))
+    optimizer = schedule.optimizer(_groups(model, schedule.weight_decay))
     run = _Run(model, optimizer, torch.Generator().manual_seed(schedule.seed))
     losses = run.losses
     saved = None if checkpoint is None else checkpoint.load(identity)
@@ -263,6 +269,8 @@ def fit(
                     with half:
                         value = loss(model, *batch)
                     value.backward()
+                    if schedule.clip_norm is not None:
+                        nn.utils.clip_grad_norm_(model.parameters(), schedule.clip_norm)
                     optimizer.step()
                     losses.append(value.item())
                     _check_progress(losses, check_step, untrained_loss, description)

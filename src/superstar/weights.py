@@ -58,6 +58,15 @@ def _in_order(content: bytes) -> bytes:
     return len(text).to_bytes(8, "little") + text + content[start + length :]
 
 
+def announces(path: str | PathLike[str], kind: str) -> bool:
+    """Whether a file says that it is what `save_weights` wrote of that kind."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return (file.metadata() or {}).get("format") == f"superstar-{kind}"
+    except (SafetensorError, OSError):
+        return False
+
+
 def load_weights(
     path: str | PathLike[str], kind: str, build: Callable[[dict[str, Any]], Network]
 ) -> tuple[Network, dict[str, Any]]:

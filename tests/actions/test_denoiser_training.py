@@ -1,24 +1,18 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from skimage.metrics import peak_signal_noise_ratio
 
-from superstar.actions.denoiser_training import psnr_gains, train_denoiser
+from superstar.actions.denoiser_training import DenoiserSchedule, psnr_gains, train_denoiser
 from superstar.actions.dncnn import DnCNN
 from superstar.errors import InputError
 from superstar.images import ImageSet, stream
 
-TINY = {
-    "depth": 3,
-    "width": 16,
-    "unshuffle": 1,
-    "crop": 16,
-    "batch_size": 16,
-    "epochs": 20,
-    "threads": 1,
-}
+SHAPE = {"depth": 3, "width": 16, "unshuffle": 1}
+QUICK = DenoiserSchedule(epochs=20, batch_size=16, crop=16, threads=1)
 
 
 def smooth(count=64, size=24, seed=0):
@@ -32,7 +26,7 @@ def smooth(count=64, size=24, seed=0):
 
 @pytest.fixture(scope="module")
 def trained():
-    return train_denoiser(smooth(), **TINY)
+    return train_denoiser(smooth(), QUICK, **SHAPE)
 
 
 def test_denoiser_gains_on_images_it_has_not_seen(trained):
@@ -47,8 +41,8 @@ def test_denoiser_gains_on_images_it_has_not_seen(trained):
 
 def test_training_depends_on_the_seed_alone(trained):
     torch.manual_seed(5)
-    again, _ = train_denoiser(smooth(), **TINY)
-    other, _ = train_denoiser(smooth(), **{**TINY, "seed": 1})
+    again, _ = train_denoiser(smooth(), QUICK, **SHAPE)
+    other, _ = train_denoiser(smooth(), replace(QUICK, seed=1), **SHAPE)
     for name, value in trained[0].state_dict().items():
         assert torch.equal(value, again.state_dict()[name]), name
     assert not torch.equal(other.layers[0].weight, again.layers[0].weight)
@@ -57,7 +51,7 @@ def test_training_depends_on_the_seed_alone(trained):
 def test_what_jpeg_makes_of_noise_is_learned_from_jpeg(trained):
     noise_alone, _ = trained
     jpeg = {"jpeg_quality": 60}
-    for_jpeg, _ = train_denoiser(smooth(), **TINY, **jpeg)
+    for_jpeg, _ = train_denoiser(smooth(), replace(QUICK, **jpeg), **SHAPE)
     unseen = smooth(seed=1).batch()
     gains = [psnr_gains(model, unseen, [50], **jpeg)[50] for model in (noise_alone, for_jpeg)]
     assert gains[1] > gains[0] + 0.5
@@ -65,12 +59,12 @@ def test_what_jpeg_makes_of_noise_is_learned_from_jpeg(trained):
 
 def test_largest_sigma_must_be_positive():
     with pytest.raises(InputError, match="largest_sigma"):
-        train_denoiser(smooth(), **TINY, largest_sigma=0)
+        replace(QUICK, largest_sigma=0)
 
 
 def test_crop_larger_than_the_images_is_refused():
     with pytest.raises(InputError, match=r"a window must be .*, not 25"):
-        train_denoiser(smooth(), **{**TINY, "crop": 25})
+        train_denoiser(smooth(), replace(QUICK, crop=25), **SHAPE)
 
 
 class Shrink(DnCNN):

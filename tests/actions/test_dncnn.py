@@ -116,7 +116,10 @@ def test_refuses_files_that_are_not_denoisers(trained, tmp_path):
     save_file({"weight": torch.zeros(3)}, path)
     with pytest.raises(InputError, match="holds no denoiser"):
         load_denoiser(path)
-    metadata = {"format": "superstar-denoiser", "spec": '{"depth": 4}'}
+    metadata = {
+        "format": "superstar-denoiser",
+        "spec": '{"kind": "dncnn", "half": false, "depth": 4}',
+    }
     save_file({"weight": torch.zeros(3)}, path, metadata=metadata)
     with pytest.raises(InputError, match="announces"):
         load_denoiser(path)

@@ -34,7 +34,7 @@ def check(classifiers: dict, denoiser: str | None, *outputs: str) -> None:
     given = {
         "data_preparation": base("data_preparation"),
         "classifier_training": base("classifier_training") | {"published": classifiers},
-        "denoiser_training": base("denoiser_training") | {"published": denoiser},
+        "denoiser_training": base("denoiser_training") | {"source": denoiser or "train"},
     }
     catalog = DataCatalog({f"params:{name}": MemoryDataset(value) for name, value in given.items()})
     pipeline = Pipeline([node(len, "images", name) for name in outputs])
@@ -84,5 +84,9 @@ def test_a_run_asks_first(monkeypatch):
         "superstar.pipelines.pretrained.check_pretrained", lambda *given: asked.append(given)
     )
     pipeline, catalog = Pipeline([]), DataCatalog()
-    InputHook().before_pipeline_run(run_params={}, pipeline=pipeline, catalog=catalog)
+    InputHook().before_pipeline_run(
+        run_params={"runner": "SequentialRunner", "project_path": "."},
+        pipeline=pipeline,
+        catalog=catalog,
+    )
     assert asked == [(pipeline, catalog)]

@@ -1,13 +1,15 @@
 """Training of the denoiser on clean images, and what it gains."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from superstar.actions.dncnn import DnCNN, denoise
+from superstar.actions.denoiser import Denoiser, denoise
+from superstar.actions.dncnn import DnCNN
 from superstar.errors import InputError
 from superstar.images import ImageSet, check_images, stream
 from superstar.jpeg import through_jpeg
@@ -20,22 +22,38 @@ WARM_UP = 0.1
 """Share of the training in which the learning rate rises; a longer rise learns nothing in it."""
 
 
+@dataclass(frozen=True)
+class DenoiserSchedule(Schedule):
+    """A schedule, and the crops that a denoiser learns from.
+
+    Attributes:
+        crop: side in pixels of the windows that are cut from the images.
+        largest_sigma: strongest noise, in units of 1/255.
+        jpeg_quality: of the JPEG that noisy crops go through, from 1 to 100; None for none.
+    """
+
+    epochs: int = 24
+    batch_size: int = 32
+    learning_rate: float = 4e-3
+    warm_up: float = WARM_UP
+    crop: int = 32
+    largest_sigma: float = 55.0
+    jpeg_quality: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.largest_sigma > 0:
+            raise InputError(f"largest_sigma must be positive, but is {self.largest_sigma}")
+
+
 def train_denoiser(
     images: ImageSet,
+    schedule: DenoiserSchedule,
     *,
     depth: int = 8,
     width: int = 48,
     unshuffle: int = 2,
     enlarge: int = 1,
-    crop: int = 32,
-    largest_sigma: float = 55.0,
-    jpeg_quality: int | None = None,
-    epochs: int = 24,
-    batch_size: int = 32,
-    learning_rate: float = 4e-3,
-    seed: int = 0,
-    threads: int = 2,
-    device: str | torch.device = "cpu",
 ) -> tuple[DnCNN, list[float]]:
     """Train a blind Gaussian denoiser (Zhang et al., IEEE TIP 2017, section III).
 
@@ -45,20 +63,12 @@ def train_denoiser(
     mean squared error of the predicted noise.
 
     Args:
-        images: clean training images.
+        images: clean training images; a pass takes one crop of each.
+        schedule: of the training; its seed is that of the network's first weights too.
         depth: of the network.
         width: of the network.
         unshuffle: of the network.
         enlarge: of the network.
-        crop: side in pixels of the windows that are cut from the images.
-        largest_sigma: strongest noise, in units of 1/255.
-        jpeg_quality: of the JPEG that noisy crops go through, from 1 to 100; None for none.
-        epochs: passes over the images, one crop of each.
-        batch_size: crops a step.
-        learning_rate: highest rate of the one-cycle schedule.
-        seed: of the initialisation, the order, the crops and the noise.
-        threads: of the processor; results depend on it.
-        device: where to train.
 
     Returns:
         The denoiser, its batch norm folded in, in eval mode, and the mean loss of each epoch.
@@ -66,17 +76,17 @@ def train_denoiser(
     Raises:
         InputError: an argument out of its range, or no progress.
     """
-    if not largest_sigma > 0:
-        raise InputError(f"largest_sigma must be positive, but is {largest_sigma}")
     pixels = torch.from_numpy(np.array(images.images))
-    with global_seed(seed):
+    with global_seed(schedule.seed):
         model = DnCNN(depth, width, unshuffle, enlarge=enlarge)
 
+    largest, window = schedule.largest_sigma / 255, (schedule.crop, schedule.crop)
+
     def make_batch(indices: Tensor, generator: torch.Generator) -> tuple[Tensor, ...]:
-        clean = random_windows(pixels, indices, generator, size=(crop, crop))
-        sigma = torch.rand(len(clean), 1, 1, 1, generator=generator) * (largest_sigma / 255)
+        clean = random_windows(pixels, indices, generator, size=window)
+        sigma = torch.rand(len(clean), 1, 1, 1, generator=generator) * largest
         noise = torch.randn(clean.shape, generator=generator)
-        return _stored((clean + sigma * noise).clamp_(0, 1), jpeg_quality), clean
+        return _stored((clean + sigma * noise).clamp_(0, 1), schedule.jpeg_quality), clean
 
     def loss(network: nn.Module, noisy: Tensor, clean: Tensor) -> Tensor:
         return functional.mse_loss(network(noisy).float(), clean)
@@ -86,22 +96,14 @@ def train_denoiser(
         make_batch,
         loss,
         len(images),
-        Schedule(
-            epochs,
-            batch_size,
-            learning_rate,
-            warm_up=WARM_UP,
-            seed=seed,
-            threads=threads,
-            device=device,
-        ),
+        schedule,
         description="denoiser",
     )
     return model.fuse(), history
 
 
 def psnr_gains(
-    model: DnCNN,
+    model: Denoiser,
     images: Tensor,
     sigmas: Sequence[float] = (15, 25, 50),
     seed: int = 0,

@@ -6,7 +6,6 @@ IEEE TIP 2017; the pixel-unshuffled variant follows FFDNet (Zhang et al., IEEE T
 
 from copy import deepcopy
 from itertools import pairwise
-from os import PathLike
 
 import torch
 from torch import Tensor, nn
@@ -14,13 +13,8 @@ from torch.nn import functional
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 from superstar.errors import InputError
-from superstar.images import check_images
-from superstar.training import supports_bfloat16
-from superstar.weights import load_weights, save_weights
 
-KIND = "denoiser"
 LAST_LAYER_SCALE = 0.1
-PIXELS_AT_ONCE = {"cpu": 2**17, "gpu": 2**22}
 
 
 class DnCNN(nn.Module):
@@ -108,6 +102,15 @@ class DnCNN(nn.Module):
             "enlarge": self.enlarge,
         }
 
+    @classmethod
+    def fused(cls, **shape: int) -> "DnCNN":
+        """A denoiser of the shape that `fuse` fills."""
+        return cls(**shape, batch_norm=False)
+
+    def pixels_of(self, images: Tensor) -> float:
+        """How many pixels the network sees of each image."""
+        return images[0].numel() / self.channels * self.enlarge**2
+
     def fuse(self) -> "DnCNN":
         """A copy for inference: batch norm folded into the convolutions, eval mode, frozen."""
         ours = [*deepcopy(self).eval().layers, None]
@@ -116,76 +119,9 @@ class DnCNN(nn.Module):
             for layer, following in pairwise(ours)
             if isinstance(layer, nn.Conv2d)
         ]
-        fused = _without_weights(**self.shape)
+        with torch.device("meta"):
+            fused = DnCNN.fused(**self.shape)
         theirs = [layer for layer in fused.layers if isinstance(layer, nn.Conv2d)]
         for target, source in zip(theirs, folded, strict=True):
             target.load_state_dict(source.state_dict(), assign=True)
         return fused.eval().requires_grad_(False)
-
-
-Denoiser = DnCNN
-"""What `apply_action` takes as `denoiser`."""
-
-
-def _without_weights(
-    depth: int, width: int, unshuffle: int, channels: int, enlarge: int = 1
-) -> DnCNN:
-    """The shape of a fused denoiser, waiting for weights: initialising none, it draws none."""
-    with torch.device("meta"):
-        return DnCNN(depth, width, unshuffle, channels, enlarge, batch_norm=False)
-
-
-def denoise(
-    model: DnCNN,
-    images: Tensor,
-    batch_size: int | None = None,
-    device: str | torch.device | None = None,
-) -> Tensor:
-    """Denoise a batch.
-
-    Computes in bfloat16 where the processor has instructions for it.
-
-    Args:
-        model: a trained denoiser, fused or not.
-        images: float32 (N, 3, H, W) in [0, 1].
-        batch_size: images that go through the network together; by default so few that what
-            passes from layer to layer stays in a processor's cache, or enough to keep a GPU busy.
-        device: where to compute; by default where the denoiser's weights are.
-
-    Returns:
-        float32 (N, 3, H, W) in [0, 1], on the device of `images`.
-
-    Raises:
-        InputError: not a batch of images, or a batch size below 1.
-    """
-    check_images(images)
-    device = torch.device(device or next(model.parameters()).device)
-    if batch_size is None:
-        at_once = PIXELS_AT_ONCE["cpu" if device.type == "cpu" else "gpu"]
-        pixels = images[0].numel() / model.channels * model.enlarge**2
-        batch_size = max(1, round(at_once / pixels))
-    if batch_size < 1:
-        raise InputError(f"batch_size must be at least 1, not {batch_size}")
-    network = model.fuse().to(device).to(memory_format=torch.channels_last)
-    clean = torch.empty_like(images, memory_format=torch.contiguous_format)
-    half = torch.autocast(device.type, torch.bfloat16, enabled=supports_bfloat16(device))
-    with torch.no_grad(), half:
-        for start in range(0, len(images), batch_size):
-            part = images[start : start + batch_size].to(device)
-            part = part.contiguous(memory_format=torch.channels_last)
-            clean[start : start + batch_size] = network(part).clamp_(0, 1)
-    return clean
-
-
-def save_denoiser(model: DnCNN, path: str | PathLike[str]) -> None:
-    """Write the fused denoiser as safetensors, its shape in the file's header."""
-    save_weights(model.fuse(), path, KIND, model.shape)
-
-
-def load_denoiser(path: str | PathLike[str]) -> DnCNN:
-    """Read what `save_denoiser` wrote: a fused denoiser in eval mode.
-
-    Raises:
-        InputError: no such file, truncated, or not a denoiser of this package.
-    """
-    return load_weights(path, KIND, lambda shape: _without_weights(**shape))[0]

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from superstar.actions.bilateral import bilateral
 from superstar.actions.clahe import clahe
-from superstar.actions.dncnn import DnCNN, denoise
+from superstar.actions.denoiser import Denoiser, denoise
 from superstar.actions.wavelets import wavelet_bayes, wavelet_visu
 from superstar.errors import InputError, unknown_name
 from superstar.images import check_images
@@ -26,7 +26,7 @@ ACTIONS = ("nop", "dncnn", *_WITHOUT_MODEL)
 """Names of the actions, in the release's order, which is that of the actor's outputs."""
 
 
-def apply_action(images: Tensor, name: str, denoiser: DnCNN | None = None) -> Tensor:
+def apply_action(images: Tensor, name: str, denoiser: Denoiser | None = None) -> Tensor:
     """Apply one action to a batch.
 
     Args:

@@ -7,8 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from superstar.actions import apply_action
-from superstar.actions.dncnn import DnCNN
+from superstar.actions import Denoiser, apply_action
 from superstar.classifiers import Precision, predict
 from superstar.images import Images
 
@@ -20,7 +19,7 @@ Hits = dict[Actions, dict[str, NDArray[np.bool_]]]
 def score_sequences(
     images: Images,
     sequences: Sequence[Actions],
-    denoiser: DnCNN | None,
+    denoiser: Denoiser | None,
     classifiers: Mapping[str, nn.Module],
     *,
     batch_size: int,
@@ -57,7 +56,7 @@ def score_sequences(
 
 
 def apply_sequences(
-    images: Tensor, sequences: Sequence[Actions], denoiser: DnCNN | None
+    images: Tensor, sequences: Sequence[Actions], denoiser: Denoiser | None
 ) -> Iterator[tuple[Actions, Tensor]]:
     """Each sequence, in sorted order, with the images after every action of it.
 

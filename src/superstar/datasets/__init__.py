@@ -5,6 +5,7 @@ from superstar.datasets.corruption_arrays import (
     CorruptionArraysDataset,
     ExternalArraysDataset,
 )
+from superstar.datasets.denoiser_images import DenoiserImages, DenoiserImagesDataset
 from superstar.datasets.external import ExternalDataset
 from superstar.datasets.image_files import (
     ClassFoldersDataset,
@@ -72,6 +73,8 @@ __all__ = [
     "CriticDataset",
     "CurvesDataset",
     "DenoiserDataset",
+    "DenoiserImages",
+    "DenoiserImagesDataset",
     "ExternalArraysDataset",
     "ExternalDataset",
     "ExternalFoldersDataset",

@@ -57,16 +57,28 @@ class ClassifiersDataset(FileDataset):
 
 
 class DenoiserDataset(FileDataset):
-    """A DnCNN: safetensors with its shape in the header."""
+    """A denoiser: safetensors with its shape in the header.
+
+    Args:
+        filepath: of the file.
+        half: whether weights are kept in half precision.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(
+        self, *, filepath: str, half: bool = False, metadata: dict[str, Any] | None = None
+    ):
+        self._half = half
+        super().__init__(filepath=filepath, metadata=metadata)
 
     def _write(self, data: Any) -> None:
-        from superstar.actions.dncnn import save_denoiser
+        from superstar.actions import save_denoiser
 
-        save_denoiser(data, self._filepath)
+        save_denoiser(data, self._filepath, half=self._half)
 
     def load(self) -> nn.Module:
         """Build the network and fill in its weights, ready for inference."""
-        from superstar.actions.dncnn import load_denoiser
+        from superstar.actions import load_denoiser
 
         return load_denoiser(self._filepath)
 

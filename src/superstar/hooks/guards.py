@@ -122,6 +122,12 @@ class InputHook:
             check_places(catalog, _again(run_params))
         if "params:execution" in pipeline.inputs():
             check_backend(Execution.model_validate(catalog.load("params:execution")))
+        for name in sorted(pipeline.all_outputs()):
+            if isinstance(catalog.get(name), ExternalDataset):
+                raise InputError(
+                    f"{name} comes from others in this environment, where no run can make it: "
+                    f"name the pipelines to run, without {_maker(name)}"
+                )
         check_pretrained(pipeline, catalog)
         digests = _digests(run_params)
         for name in sorted(pipeline.inputs()):
@@ -166,7 +172,7 @@ class ProvenanceHook:
         parameters = {n: catalog.load(n) for node in nodes for n in node.inputs if is_parameter(n)}
         names = {name for node in nodes for name in node.outputs}
         self._resuming = not _again(run_params)
-        read = {name for node in nodes for name in node.inputs} - names
+        read = {name for node in nodes for name in node.inputs}
         stale = outdated(
             nodes,
             parameters,

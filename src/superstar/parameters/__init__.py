@@ -3,6 +3,7 @@
 One model a pipeline. Values live in `conf/<environment>/`.
 """
 
+from superstar.parameters.denoising import BlindTraining, DenoiserTraining
 from superstar.parameters.images import (
     BenchmarkGeneration,
     Corrupt,
@@ -15,7 +16,6 @@ from superstar.parameters.images import (
 )
 from superstar.parameters.learning import (
     ClassifierTraining,
-    DenoiserTraining,
     Operability,
     PolicyTraining,
     Published,
@@ -34,6 +34,7 @@ from superstar.parameters.whole import Parameters, is_text
 
 __all__ = [
     "BenchmarkGeneration",
+    "BlindTraining",
     "ClassifierTraining",
     "Corrupt",
     "DataPreparation",

@@ -34,6 +34,18 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
 
+def check_is_there(path: str, parameter: str) -> None:
+    """Refuse the path of a checkpoint that is not there.
+
+    Raises:
+        InputError: no file; the message names the parameter.
+    """
+    from superstar.decoding import user_path
+
+    if not user_path(path).is_file():
+        raise InputError(f"there is no checkpoint {path}: see {parameter}")
+
+
 def without_repeats(values: list[Any]) -> list[Any]:
     """The values, if none occurs twice."""
     repeated = [value for place, value in enumerate(values) if value in values[:place]]

@@ -1,11 +1,18 @@
-"""Parameters of what is learned: classifiers, denoiser, tree and policy."""
+"""Parameters of what is learned: classifiers, tree and policy."""
 
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
-from superstar.errors import InputError, unknown_name
-from superstar.parameters.base import Count, Fraction, NotNegative, Positive, Section
+from superstar.errors import unknown_name
+from superstar.parameters.base import (
+    Count,
+    Fraction,
+    NotNegative,
+    Positive,
+    Section,
+    check_is_there,
+)
 
 
 class SmallResNetShape(Section):
@@ -75,13 +82,6 @@ class PuzzlemixTraining(Training):
     transport: NotNegative
 
 
-def _check_is_there(path: str, parameter: str) -> None:
-    from superstar.decoding import user_path
-
-    if not user_path(path).is_file():
-        raise InputError(f"there is no checkpoint {path}: see {parameter}")
-
-
 class Published(Section):
     """A checkpoint that others published."""
 
@@ -91,7 +91,7 @@ class Published(Section):
     @field_validator("path")
     @classmethod
     def _is_there(cls, path: str) -> str:
-        _check_is_there(path, "classifier_training.published")
+        check_is_there(path, "classifier_training.published")
         return path
 
     @field_validator("layout")
@@ -151,30 +151,6 @@ class ClassifierTraining(Section):
             for name, scheme in schemes.items()
             if scheme is not None and name not in self.published
         }
-
-
-class DenoiserTraining(Section):
-    """DnCNN. One that was published is not trained; of its shape, `enlarge` alone is a choice."""
-
-    depth: Annotated[int, Field(ge=2)]
-    width: Count
-    unshuffle: Count
-    enlarge: Count
-    epochs: Count
-    batch_size: Count
-    crop: Annotated[int, Field(ge=16)]
-    learning_rate: Positive
-    largest_sigma: Annotated[float, Field(gt=0, le=255)]
-    assessed_sigmas: Annotated[list[Annotated[float, Field(gt=0, le=255)]], Field(min_length=1)]
-    assessed_images: Count
-    published: str | None
-
-    @field_validator("published")
-    @classmethod
-    def _is_there(cls, path: str | None) -> str | None:
-        if path is not None:
-            _check_is_there(path, "denoiser_training.published")
-        return path
 
 
 class Operability(Section):

@@ -8,6 +8,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from superstar.errors import InputError, unknown_name
 from superstar.parameters.base import Scale, Section, Seed
+from superstar.parameters.denoising import DenoiserTraining
 from superstar.parameters.images import (
     BenchmarkGeneration,
     Corrupt,
@@ -19,7 +20,6 @@ from superstar.parameters.images import (
 )
 from superstar.parameters.learning import (
     ClassifierTraining,
-    DenoiserTraining,
     Operability,
     PolicyTraining,
 )

@@ -1,9 +1,9 @@
-"""Networks that others trained, which stand in for our own: tried before a run, then used in it."""
+"""Networks that are trained already, in place of our own: tried before a run, then used in it."""
 
 from kedro.io import DataCatalog
 from kedro.pipeline import Pipeline
 
-from superstar.actions import DnCNN, load_published_denoiser
+from superstar.actions import Denoiser, packaged_denoiser, read_denoiser
 from superstar.classifiers import Classifier, load_named, load_published
 from superstar.decoding import user_path
 from superstar.parameters import ClassifierTraining, DenoiserTraining, Published
@@ -12,7 +12,7 @@ CLASSIFIERS = {"classifier_standard", "robust_classifiers"}
 
 
 def check_pretrained(pipeline: Pipeline, catalog: DataCatalog) -> None:
-    """Load every network that the pipeline will take from others, and drop it again.
+    """Load every network that the pipeline will take as it is, and drop it again.
 
     Raises:
         InputError: a file that does not hold the network it should; a callable that returns no
@@ -36,8 +36,8 @@ def pretrained_classifier(given: Published | str, size: int) -> Classifier:
     return load_published(user_path(given.path), given.layout)
 
 
-def pretrained_denoiser(given: DenoiserTraining) -> DnCNN | None:
-    """The denoiser of a checkpoint; None where ours is trained."""
-    if given.published is None:
-        return None
-    return load_published_denoiser(user_path(given.published), enlarge=given.enlarge)
+def pretrained_denoiser(given: DenoiserTraining) -> Denoiser | None:
+    """The package's denoiser or that of a file; None where ours is trained."""
+    if given.source == "packaged":
+        return packaged_denoiser()
+    return None if given.file is None else read_denoiser(user_path(given.file), given.enlarge)

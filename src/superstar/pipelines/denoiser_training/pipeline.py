@@ -1,4 +1,4 @@
-"""Clean training images to DnCNN."""
+"""Clean training images to a denoiser."""
 
 from kedro.pipeline import Pipeline, node
 

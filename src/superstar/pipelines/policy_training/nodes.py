@@ -8,8 +8,7 @@ import pandas as pd
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor, nn
 
-from superstar.actions import ACTIONS
-from superstar.actions.dncnn import DnCNN
+from superstar.actions import ACTIONS, Denoiser
 from superstar.checkpoint import own_part
 from superstar.control import ShiftEnv, Supervisor
 from superstar.control.actor_critic import PolicySchedule, evaluate_policy, train_actor_critic
@@ -29,7 +28,7 @@ def calibrate_thresholds(
     points: Tensor,
     projection: dict[str, Any],
     measure: dict[str, Any],
-    denoiser: DnCNN,
+    denoiser: Denoiser,
     parameters: dict[str, Any],
     surrogates: dict[str, Any],
     execution: dict[str, Any],
@@ -66,7 +65,7 @@ def train_policy(
     points: Tensor,
     projection: dict[str, Any],
     measure: dict[str, Any],
-    denoiser: DnCNN,
+    denoiser: Denoiser,
     thresholds: dict[str, float],
     parameters: dict[str, Any],
     surrogates: dict[str, Any],
@@ -126,7 +125,7 @@ def train_policy(
 def assemble_supervisor(
     actor: tuple[Actor, tuple[str, ...]],
     tree: DecisionTreeClassifier,
-    denoiser: DnCNN,
+    denoiser: Denoiser,
     points: Tensor,
     projection: dict[str, Any],
     measure: dict[str, Any],

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
-from superstar.actions.dncnn import DnCNN
+from superstar.actions import Denoiser
 from superstar.control.scoring import apply_sequences
 from superstar.corruptions.sets import shift_set
 from superstar.datasets import SEVERITIES, ShiftedSets
@@ -63,7 +63,7 @@ def draw_shifts(sets: ShiftedSets, benchmark: dict[str, Any]) -> Figure:
 
 
 def draw_examples(
-    stages: pd.DataFrame, sets: ShiftedSets, denoiser: DnCNN
+    stages: pd.DataFrame, sets: ShiftedSets, denoiser: Denoiser
 ) -> tuple[Figure, Figure]:
     """Images after each action of a sequence of the run, and of one chosen with a looser β."""
     own, loose = (
@@ -115,7 +115,7 @@ def _show(axis: Axes, image: NDArray[np.uint8]) -> None:
 
 
 def stages_figure(
-    stages: pd.DataFrame, sets: ShiftedSets, denoiser: DnCNN | None, show_beta: bool
+    stages: pd.DataFrame, sets: ShiftedSets, denoiser: Denoiser | None, show_beta: bool
 ) -> Figure:
     """Images clean, shifted, and after each action, with what a batch came to at each stage.
 
