@@ -169,13 +169,13 @@ def test_each_pipeline_in_turn_and_two_workers_give_the_same_table(project_copy)
     script = f"""
 from kedro.framework.session import KedroSession
 from kedro.framework.startup import bootstrap_project
-from kedro.io import DatasetError
+from superstar.errors import InputError
 refused = {{"corrupt": {{"input": "nowhere", "output": "out"}}}}
 root = bootstrap_project({str(project_copy.root)!r}).project_path
 try:
     with KedroSession.create(root, env="test", runtime_params=refused) as session:
         session.run(pipeline_names=["corrupt"])
-except DatasetError:
+except InputError:
     pass
 for name in {PIPELINES!r}:
     workers = {{"execution": {{"workers": 2}}}}
@@ -196,8 +196,14 @@ for name in {PIPELINES!r}:
 
 def test_a_killed_run_resumes_to_the_same_table(project_copy):
     before = project_copy.table()
-    shutil.rmtree(project_copy.root / "data")
-    assert project_copy.run_until("evaluate ...", signal.SIGKILL).returncode == -signal.SIGKILL
+    for name in ("denoiser.safetensors", "actor.safetensors", "critic.safetensors"):
+        project_copy.data(f"06_models/{name}").unlink()
+    for layer in ("06_models/supervisor", "07_model_output/", "08_reporting/"):
+        shutil.rmtree(project_copy.data(layer))
+    killed = project_copy.run_until("evaluate ...", signal.SIGKILL, "--only-missing-outputs")
+    assert killed.returncode == -signal.SIGKILL
+    assert "train_denoiser done" in killed.stderr
+    assert "train_policy done" in killed.stderr
     assert project_copy.data("06_models/supervisor").is_dir()
     assert not project_copy.data("07_model_output/evaluation_results.parquet").exists()
     outcome = project_copy.run("--only-missing-outputs")
