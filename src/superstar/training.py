@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
@@ -222,15 +222,10 @@ def fit(
     identity = {
         "weights": digest(model.state_dict()) if checkpoint is not None else "",
         "items": items,
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": schedule.learning_rate,
-        "weight_decay": schedule.weight_decay,
-        "warm_up": schedule.warm_up,
-        "seed": schedule.seed,
-        "threads": schedule.threads,
-        "device": device.type,
         "bfloat16": supports_bfloat16(device),
+        **{name: value for name, value in asdict(schedule).items() if "checkpoint" not in name},
+        "batch_size": batch_size,
+        "device": device.type,
         **(settings or {}),
     }
     model.to(device).to(memory_format=torch.channels_last).train()

@@ -19,10 +19,10 @@ from superstar.control.actor_critic import PolicySchedule, evaluate_policy, trai
 from superstar.control.networks import (
     Actor,
     Critic,
+    SampledPolicy,
     always,
     load_actor,
     load_critic,
-    sampled,
     save_actor,
     save_critic,
     uniform,
@@ -56,7 +56,7 @@ def test_probabilities_are_the_softmax_of_the_logits():
     assert probabilities.sum() == pytest.approx(1)
     assert_allclose(probabilities, torch.softmax(actor(torch.tensor(state)), 0).detach(), rtol=1e-5)
     rng = np.random.default_rng(0)
-    drawn = [sampled(actor)(state, rng) for _ in range(4000)]
+    drawn = [SampledPolicy(actor)(state, rng) for _ in range(4000)]
     assert_allclose(np.bincount(drawn, minlength=4) / 4000, probabilities, atol=0.03)
 
 

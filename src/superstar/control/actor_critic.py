@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import gymnasium
@@ -22,8 +22,8 @@ from superstar.control.networks import (
     Actor,
     Critic,
     Policy,
+    SampledPolicy,
     always,
-    sampled,
     uniform,
 )
 from superstar.control.rollouts import (
@@ -150,19 +150,8 @@ def train_actor_critic(
         InputError: another kind of environment.
     """
     names, checkpoint = action_names(env), schedule.checkpoint
-    settings = {
-        "actions": names,
-        "episodes": schedule.episodes,
-        "learning_rate": schedule.learning_rate,
-        "discount": schedule.discount,
-        "exploration": [
-            schedule.exploration_base,
-            schedule.exploration_rate,
-            schedule.exploration_floor,
-        ],
-        "reward_scale": schedule.reward_scale,
-        "seed": schedule.seed,
-    }
+    settings = {"actions": names, **asdict(schedule)}
+    del settings["checkpoint"], settings["checkpoint_episodes"]
     learner = _Learner(env, names, schedule)
     saved = None if checkpoint is None else checkpoint.load(settings)
     if saved is not None:
@@ -177,7 +166,7 @@ def train_actor_critic(
             )
             learner = _Learner(env, names, schedule)
 
-    policy = sampled(learner.actor)
+    policy = SampledPolicy(learner.actor)
     for episode in _track(range(learner.episode, schedule.episodes), progress):
         exploration = schedule.exploration(episode)
 
@@ -318,7 +307,7 @@ def evaluate_policy(
     if actor.n_actions != len(names):
         raise InputError(f"the actor has {actor.n_actions} actions, the environment {len(names)}")
     together = whole(together, "together", 1)
-    policies: dict[str, Policy] = {"actor": sampled(actor), "random": uniform(len(names))}
+    policies: dict[str, Policy] = {"actor": SampledPolicy(actor), "random": uniform(len(names))}
     if "nop" in names:
         policies["nop"] = always(names.index("nop"))
     wanted = list(batches)
