@@ -242,7 +242,8 @@ def test_of_very_large_images_one_is_decoded_at_a_time(numbered, monkeypatch):
 
     monkeypatch.setattr(decoding, "_turn_upright", noted)
     monkeypatch.setattr(decoding, "ONE_AT_A_TIME", 16 * 18 - 1)
-    assert read_images(numbered, workers=4).shape == (11, 16, 18, 3)
+    (batch,) = read_batches(numbered, 11, workers=4)
+    assert batch.shape == (11, 16, 18, 3)
     assert most == [1]
 
 

@@ -132,13 +132,10 @@ def read_image(
 
 
 def read_images(
-    sources: Sequence[Source],
-    resize: int | None = None,
-    crop: int | None = None,
-    workers: int | None = None,
+    sources: Sequence[Source], resize: int | None = None, crop: int | None = None
 ) -> NDArray[np.uint8]:
     """All images at once: uint8 (N, H, W, 3). Arguments and errors are those of `read_batches`."""
-    return next(read_batches(sources, max(1, len(sources)), resize, crop, workers))
+    return next(read_batches(sources, max(1, len(sources)), resize, crop))
 
 
 def read_batches(

@@ -240,8 +240,8 @@ def test_a_set_travels_to_workers(download):
         ("frost", 1, "does not hold frost; there are: fog, gaussian_noise, spatter, zoom_blur"),
         ("none", None, r"does not hold none \(the benchmark itself lacks it: make it"),
         ("fog", 3, "fog has no severity 3: there are 1, 2, 4, 5"),
-        ("fog", 6, "must be an integer from 1 to 5, not 6"),
-        ("fog", None, "must be an integer from 1 to 5, not None"),
+        ("fog", 6, "must be a whole number from 1 to 5, not 6"),
+        ("fog", None, "must be a whole number from 1 to 5, not None"),
         ("none", 2, "none has no severity: leave 2 out"),
     ],
 )

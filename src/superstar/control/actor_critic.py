@@ -41,6 +41,9 @@ from superstar.training import fixed_threads, global_seed
 REWARD_WINDOW = 200
 """Episodes that the curve of rewards averages over (paper, appendix E, training curves)."""
 
+TOGETHER = 8
+"""Episodes of an evaluation played in step; the environment keeps the images of each."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -282,7 +285,6 @@ def evaluate_policy(
     seed: int = 0,
     *,
     discount: float = 0.9,
-    together: int = 8,
 ) -> pd.DataFrame:
     """Play one episode a batch with the learned policy and with two that learned nothing.
 
@@ -292,8 +294,6 @@ def evaluate_policy(
         batches: indices of the batches to start from.
         seed: of the sampling.
         discount: γ of the returns.
-        together: episodes played in step, at least 1, with one pass of the network for all of
-            them; no result depends on it. The environment keeps the images of each.
 
     Returns:
         One row a policy and batch: `policy` ("actor", "random" or, where the environment has
@@ -301,19 +301,18 @@ def evaluate_policy(
         initial), `sequence` (list of action names).
 
     Raises:
-        InputError: an actor with another number of actions, no such batch, `together` below 1.
+        InputError: an actor with another number of actions, or no such batch.
     """
     names = action_names(env)
     if actor.n_actions != len(names):
         raise InputError(f"the actor has {actor.n_actions} actions, the environment {len(names)}")
-    together = whole(together, "together", 1)
     policies: dict[str, Policy] = {"actor": SampledPolicy(actor), "random": uniform(len(names))}
     if "nop" in names:
         policies["nop"] = always(names.index("nop"))
     wanted = list(batches)
     rows = []
-    for start in range(0, len(wanted), together):
-        group = wanted[start : start + together]
+    for start in range(0, len(wanted), TOGETHER):
+        group = wanted[start : start + TOGETHER]
         played = {
             name: rollouts(
                 env, policy, group, [stream(seed, "evaluate_policy", name, i) for i in group]
