@@ -216,6 +216,11 @@ class ProvenanceHook:
             self._forget()
             keep_in(None)
 
+    @hook_impl
+    def on_pipeline_error(self) -> None:
+        """Leave the checkpoint to a run that resumes: what comes next in this thread has none."""
+        keep_in(None)
+
     def _forget(self) -> None:
         if self._checkpoint is not None:
             self._checkpoint.remove()
