@@ -75,7 +75,9 @@ class Project:
                 "seeds": self.seeds,
             }
         )
-        manager.hook.before_pipeline_run(run_params=run_params, pipeline=pipeline, catalog=catalog)
+        manager.hook.before_pipeline_run(
+            run_params={"runner": "None", **run_params}, pipeline=pipeline, catalog=catalog
+        )
         SequentialRunner().run(pipeline, catalog, manager, **run_params)
 
     @property
@@ -86,7 +88,7 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    monkeypatch.setattr(hooks, "pipelines", {"__default__": Pipeline([])})
+    monkeypatch.setattr("superstar.hooks.guards.pipelines", {"__default__": Pipeline([])})
     return Project(tmp_path)
 
 
