@@ -84,5 +84,7 @@ def test_a_run_asks_first(monkeypatch):
         "superstar.pipelines.pretrained.check_pretrained", lambda *given: asked.append(given)
     )
     pipeline, catalog = Pipeline([]), DataCatalog()
-    InputHook().before_pipeline_run(run_params={}, pipeline=pipeline, catalog=catalog)
+    InputHook().before_pipeline_run(
+        run_params={"runner": "None"}, pipeline=pipeline, catalog=catalog
+    )
     assert asked == [(pipeline, catalog)]
