@@ -128,6 +128,6 @@ def test_nodes_run_one_after_another(runner):
     check = partial(InputHook().before_pipeline_run, pipeline=Pipeline([]), catalog=DataCatalog())
     for told in (runner.__name__, f"<kedro.runner.{runner.__name__} object at 0x1>"):
         with pytest.raises(InputError, match="give --params execution"):
-            check({"runner": told})
-    check({"runner": str(SequentialRunner())})
-    check({"runner": "None"})
+            check({"runner": told, "project_path": "."})
+    check({"runner": str(SequentialRunner()), "project_path": "."})
+    check({"runner": "None", "project_path": "."})
