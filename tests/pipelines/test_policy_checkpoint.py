@@ -75,9 +75,8 @@ class Project:
                 "seeds": self.seeds,
             }
         )
-        manager.hook.before_pipeline_run(
-            run_params={"runner": "None", **run_params}, pipeline=pipeline, catalog=catalog
-        )
+        told = {"runner": "None", "project_path": self.checkpoint.parents[1], **run_params}
+        manager.hook.before_pipeline_run(run_params=told, pipeline=pipeline, catalog=catalog)
         SequentialRunner().run(pipeline, catalog, manager, **run_params)
 
     @property
