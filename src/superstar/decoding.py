@@ -8,6 +8,7 @@ frames the first counts. What cannot be read whole is refused by name.
 """
 
 import logging
+import os
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -228,10 +229,7 @@ def _list(refused: list[str], count: int) -> str:
 
 def user_path(path: str) -> Path:
     """A path as a user gives it: `~` is the home, links and `..` are followed; absolute."""
-    try:
-        return Path(path).expanduser().resolve()
-    except RuntimeError:  # `~name` of nobody.
-        return Path(path).resolve()
+    return Path(os.path.expanduser(path)).resolve()
 
 
 def _name(source: Source) -> str:

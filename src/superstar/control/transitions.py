@@ -10,7 +10,7 @@ from torch import Tensor
 
 from superstar.actions import ACTIONS, Denoiser, apply_action
 from superstar.control.observation import observe
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.images import check_images
 from superstar.measures import Distance, ssim
 
@@ -208,8 +208,7 @@ def check_actions(actions: Sequence[str], denoiser: Denoiser | None) -> None:
     if len(actions) == 0:
         raise InputError(f"at least one action is needed (known: {', '.join(ACTIONS)})")
     for name in actions:
-        if name not in ACTIONS:
-            raise unknown_name("action", name, ACTIONS)
+        check_name("action", name, ACTIONS)
     if len(set(actions)) < len(actions):
         raise InputError(f"an action is named twice: {', '.join(actions)}")
     if "dncnn" in actions and denoiser is None:

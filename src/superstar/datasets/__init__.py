@@ -43,7 +43,6 @@ from superstar.datasets.models import (
 from superstar.datasets.reference_tables import ReferenceTableDataset
 from superstar.datasets.shifted_folders import (
     FolderBenchmark,
-    ShiftedFolders,
     ShiftedFoldersDataset,
     same_images,
 )
@@ -93,7 +92,6 @@ __all__ = [
     "PartitionedImageSets",
     "PointsDataset",
     "ReferenceTableDataset",
-    "ShiftedFolders",
     "ShiftedFoldersDataset",
     "ShiftedSets",
     "StageTimesDataset",
