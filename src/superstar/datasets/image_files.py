@@ -48,6 +48,9 @@ class ImageFiles:
     resize: int | None = None
     crop: int | None = None
 
+    def __repr__(self) -> str:
+        return f"ImageFiles({len(self)} images in {self.folder})"
+
     def __len__(self) -> int:
         return len(self.names)
 
