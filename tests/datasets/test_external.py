@@ -52,4 +52,4 @@ def test_a_run_looks_at_what_it_needs_alone(tmp_path, monkeypatch, caplog):
             catalog=DataCatalog({"near": near, "far": far}),
         )
     assert (near.asked, far.asked) == (1, 0)
-    assert "made was made with other parameters" in caplog.text
+    assert "made with other parameters than this run's configuration: made" in caplog.text
