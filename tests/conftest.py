@@ -1,13 +1,32 @@
 """A copy of the project, run once in the `test` environment, for the tests that look at a run."""
 
+import gc
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 from filelock import FileLock
 
 from projects import Project, make_project
+
+THREADS = torch.get_num_threads()
+
+
+def pytest_collection_finish() -> None:
+    """Leave all that was imported out of every search for garbage."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _as_many_threads_as_before() -> Iterator[None]:
+    """Numba's first parallel loop gives PyTorch a thread for each core, which then wait busily."""
+    yield
+    if torch.get_num_threads() != THREADS:
+        torch.set_num_threads(THREADS)
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ Most of what a short command takes is imports. This program does them, then fork
 each command that comes in; a child is as new as any, but for those modules.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -95,6 +96,7 @@ def _serve() -> None:
     os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
     for name in PACKAGES:
         importlib.import_module(name)
+    gc.freeze()  # Or every child looks for garbage among all of it, many times.
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         request = json.loads(line)

@@ -126,16 +126,12 @@ def test_what_the_system_refuses_of_an_input_is_told_in_a_line(tmp_path):
 @pytest.mark.parametrize("runner", [ThreadRunner, ParallelRunner])
 def test_nodes_run_one_after_another(runner):
     """Kedro tells a runner that is made, and one that is not, by their texts."""
-    hook = partial(InputHook().before_pipeline_run, pipeline=Pipeline([]), catalog=DataCatalog())
-
-    def check(told):
-        hook({"runner": told, "project_path": "."})
-
+    check = partial(InputHook().before_pipeline_run, pipeline=Pipeline([]), catalog=DataCatalog())
     for told in (runner.__name__, f"<kedro.runner.{runner.__name__} object at 0x1>"):
         with pytest.raises(InputError, match="give --params execution"):
-            check(told)
-    check(str(SequentialRunner()))
-    check("None")
+            check({"runner": told, "project_path": "."})
+    check({"runner": str(SequentialRunner()), "project_path": "."})
+    check({"runner": "None", "project_path": "."})
 
 
 def test_what_comes_from_others_is_not_made():

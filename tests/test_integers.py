@@ -91,7 +91,6 @@ def trained(k, folder):
         seed=k(1),
         threads=k(1),
         checkpoint=Checkpoint(folder / "checkpoint"),
-        checkpoint_epochs=k(2),
     )
     return train_standard(network, TWO, schedule)[1]
 

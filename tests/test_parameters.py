@@ -49,6 +49,7 @@ def test_every_environment_is_valid(environment):
     ("path", "value", "message"),
     [
         ("sed", 1, "unknown parameter 'sed'; did you mean 'seed'?"),
+        ("beta", 0.9, "unknown parameter 'beta'; did you mean 'policy_training.beta'?"),
         (
             "policy_training.episode",
             5,

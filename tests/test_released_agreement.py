@@ -1,6 +1,7 @@
 import io
 import re
 import shutil
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -81,6 +82,9 @@ def test_the_page_has_a_row_for_every_figure(folders, tmp_path, monkeypatch):
     monkeypatch.setattr(
         "benchmarks.agreement.__main__.unexplained", lambda *given: unexplained(*given)[:2]
     )
+    for setup in (imagenet, cifar100):
+        few = partial(setup, draws=3)
+        monkeypatch.setattr(f"benchmarks.agreement.__main__.{setup.__name__}", few)
     output = tmp_path / "docs" / "page.md"
     main([*options(folders), "--output", str(output)])
     page = output.read_text()

@@ -159,7 +159,6 @@ def test_a_loss_that_is_not_finite_is_reported():
         ("learning_rate", math.nan),
         ("warm_up", 1.0),
         ("threads", 0),
-        ("checkpoint_epochs", 0),
     ],
 )
 def test_settings_out_of_range_are_refused(name, value):
@@ -218,17 +217,16 @@ def checkpoint(tmp_path):
     return Checkpoint(tmp_path / "run" / "model.safetensors")
 
 
-@pytest.mark.parametrize(("every", "lost_epochs"), [(1, 0), (2, 1)])
-def test_an_interrupted_training_ends_as_one_without_a_break(checkpoint, every, lost_epochs):
+def test_an_interrupted_training_ends_as_one_without_a_break(checkpoint):
     whole, expected, calls = train_convolutional()
     with pytest.raises(KeyboardInterrupt):
-        train_convolutional(3, checkpoint=checkpoint, checkpoint_epochs=every)
+        train_convolutional(3, checkpoint=checkpoint)
     torch.rand(7)
-    resumed, history, later = train_convolutional(checkpoint=checkpoint, checkpoint_epochs=every)
+    resumed, history, later = train_convolutional(checkpoint=checkpoint)
     assert history == expected
     assert same_tensors(resumed, whole)
     assert not resumed.training
-    assert later == calls - 4 * (3 - lost_epochs)
+    assert later == calls - 4 * 3
 
 
 def test_a_finished_training_is_not_repeated(checkpoint):

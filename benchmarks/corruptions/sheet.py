@@ -11,7 +11,8 @@ from PIL import Image, ImageDraw, ImageFont
 from benchmarks.corruptions.comparing import SEVERITIES
 from benchmarks.corruptions.images import CROP, SIDE
 from superstar.corruptions import SHIFTS, corrupt, frost_source
-from superstar.decoding import resize_and_crop
+from superstar.datasets.image_folders import encode
+from superstar.decoding import Encoded, read_image
 from superstar.images import from_uint8, to_uint8
 from superstar.photos import load_photo
 
@@ -35,7 +36,7 @@ def draw_sheet(file: Path) -> None:
     The photograph is corrupted at 224 x 224 pixels; shown is a window of `TILE` x `TILE` of them,
     neither reduced nor enlarged. The file is a JPEG of the best quality that fits `MOST_BYTES`.
     """
-    clean = resize_and_crop(load_photo(PHOTO), SIDE, CROP)
+    clean = read_image(Encoded(PHOTO, encode(load_photo(PHOTO), ".png")), SIDE, CROP)
     batch = from_uint8(clean[None])
     rows = {"clean; below, severities 1 to 5 of each shift": [_window(clean)]}
     for name in SHIFTS:

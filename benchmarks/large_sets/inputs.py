@@ -51,7 +51,7 @@ def clean_images(folder: Path, pixels: int) -> ImageFiles:
     """
     given = section("data_preparation")
     resize = round(pixels * given["resize"] / given["size"])
-    return list_images(folder, list_classes(folder), resize=resize, crop=pixels)
+    return replace(list_images(folder, list_classes(folder)), resize=resize, crop=pixels)
 
 
 def write_shifted(clean: ImageFiles, folder: Path) -> None:

@@ -8,8 +8,11 @@ kill say how to go on; a parameter that is a text stays as it was typed.
 import os
 import shlex
 import signal
+import socket
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from copy import copy
 from functools import reduce
 from pathlib import Path
@@ -93,10 +96,20 @@ def ui(host: str, port: int) -> None:
     for name, value in experiment.create_experiment_kwargs.tags.items():  # Of older stores, too.
         context.mlflow.server._mlflow_client.set_experiment_tag(number, name, value)
     server = store if store.startswith("http") else f"http://{host}:{port}"
-    click.echo(f"The runs: {server}/#/experiments/{number}/runs?viewStateShareKey=superstar")
-    if server != store:
-        serve = ["ui", "--backend-store-uri", store, "--host", host, "--port", str(port)]
-        sys.exit(subprocess.call([sys.executable, "-m", "mlflow", *serve]))
+    runs = f"The runs: {server}/#/experiments/{number}/runs?viewStateShareKey=superstar"
+    if server == store:
+        click.echo(runs)
+        return
+    serve = ["ui", "--backend-store-uri", store, "--host", host, "--port", str(port)]
+    quiet = ["--uvicorn-opts", "--log-level warning"]
+    process = subprocess.Popen([sys.executable, "-m", "mlflow", *serve, *quiet])
+    click.echo("MLflow starts ...")
+    while process.poll() is None:
+        with suppress(OSError), socket.create_connection((host, port), timeout=1):
+            click.echo(runs)
+            break
+        time.sleep(0.5)
+    sys.exit(process.wait())
 
 
 def _resume() -> str:

@@ -8,6 +8,7 @@ frames the first counts. What cannot be read whole is refused by name.
 """
 
 import logging
+import os
 import warnings
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -88,56 +89,54 @@ def read_image(
 
     Args:
         source: path or content of a file.
-        resize: if given, length in pixels that the shorter side gets, as in `resize_and_crop`.
-        crop: if given, side in pixels of the square that is cut from the centre.
+        resize: if given, length in pixels that the shorter side gets: bilinear and antialiased, as
+            `Resize` of torchvision does it with Pillow's images.
+        crop: if given, side in pixels of the square that is cut from the centre, as by
+            `CenterCrop`; but a smaller image is refused, not padded.
 
     Returns:
         uint8 (H, W, 3), RGB.
 
     Raises:
         InputError: the file is missing, empty, no image, truncated or damaged; it has levels beyond
-            16 bits, more than `LARGEST_IMAGE` pixels, or a side shorter than 16; or the crop does
-            not fit.
+            16 bits, more than `LARGEST_IMAGE` pixels, or a side shorter than 16; or a length below
+            16, or a crop that does not fit.
     """
     _check_sides(resize, crop)
-    return _read(source, resize, crop)
-
-
-def resize_and_crop(
-    image: NDArray[np.uint8], resize: int | None = None, crop: int | None = None
-) -> NDArray[np.uint8]:
-    """Resize the shorter side, then cut a square from the centre.
-
-    As `Resize` (bilinear, antialiased) and `CenterCrop` of torchvision do with Pillow's images;
-    but an image that is smaller than the crop is refused, not padded.
-
-    Args:
-        image: uint8 (H, W, 3).
-        resize: length of the shorter side in pixels; None leaves the size.
-        crop: side of the square in pixels; None leaves the frame.
-
-    Returns:
-        A new array, uint8 (H', W', 3).
-
-    Raises:
-        InputError: another dtype or shape, a length below 16, or a crop that does not fit.
-    """
-    _check_sides(resize, crop)
-    if image.dtype != np.uint8 or image.ndim != 3 or image.shape[2] != 3:
+    name, content = _name(source), _content(source)
+    if not content:
+        raise InputError(f"{name} is empty: put the whole file there or remove it")
+    try:
+        with (
+            Image.open(BytesIO(content)) as file,
+            _LARGE if file.width * file.height > ONE_AT_A_TIME else nullcontext(),
+        ):
+            file.load()
+            _turn_upright(file)
+            image = _rgb(file, name)
+    except (InputError, MemoryError):
+        raise
+    except Image.DecompressionBombError as error:
+        reason = str(error).partition(",")[0]
+        raise InputError(f"{name} is too large ({reason}): make it smaller") from error
+    except UnidentifiedImageError as error:
+        raise InputError(f"{name} is no image that can be read: replace or remove it") from error
+    except Exception as error:  # Pillow's decoders raise a dozen kinds.
+        reason = next(iter(str(error).splitlines()), type(error).__name__)
+        raise InputError(f"{name} is truncated or damaged ({reason}): replace it") from error
+    if min(image.size) < SMALLEST_SIDE:
         raise InputError(
-            f"the image must be uint8 of shape (H, W, 3), not {image.dtype} {image.shape}"
+            f"{name} is {image.height}x{image.width} pixels: "
+            f"at least {SMALLEST_SIDE}x{SMALLEST_SIDE} are needed"
         )
-    return np.array(_fit(Image.fromarray(image), "the image", resize, crop))
+    return np.array(_fit(image, name, resize, crop))
 
 
 def read_images(
-    sources: Sequence[Source],
-    resize: int | None = None,
-    crop: int | None = None,
-    workers: int | None = None,
+    sources: Sequence[Source], resize: int | None = None, crop: int | None = None
 ) -> NDArray[np.uint8]:
     """All images at once: uint8 (N, H, W, 3). Arguments and errors are those of `read_batches`."""
-    return next(read_batches(sources, max(1, len(sources)), resize, crop, workers))
+    return next(read_batches(sources, max(1, len(sources)), resize, crop))
 
 
 def read_batches(
@@ -179,7 +178,7 @@ def read_batches(
 def _batches(
     sources: Sequence[Source], size: int, resize: int | None, crop: int | None, threads: int
 ) -> Iterator[NDArray[np.uint8]]:
-    read = partial(_read, resize=resize, crop=crop)
+    read = partial(read_image, resize=resize, crop=crop)
     ahead: deque[Future[NDArray[np.uint8]]] = deque()
     coming = iter(sources)
     first: tuple[str, tuple[int, ...]] | None = None
@@ -228,42 +227,9 @@ def _list(refused: list[str], count: int) -> str:
     return f"{len(refused)} of {count} images cannot be taken: {'; '.join(named)}"
 
 
-def _read(source: Source, resize: int | None, crop: int | None) -> NDArray[np.uint8]:
-    name, content = _name(source), _content(source)
-    if not content:
-        raise InputError(f"{name} is empty: put the whole file there or remove it")
-    try:
-        with (
-            Image.open(BytesIO(content)) as file,
-            _LARGE if file.width * file.height > ONE_AT_A_TIME else nullcontext(),
-        ):
-            file.load()
-            _turn_upright(file)
-            image = _rgb(file, name)
-    except (InputError, MemoryError):
-        raise
-    except Image.DecompressionBombError as error:
-        reason = str(error).partition(",")[0]
-        raise InputError(f"{name} is too large ({reason}): make it smaller") from error
-    except UnidentifiedImageError as error:
-        raise InputError(f"{name} is no image that can be read: replace or remove it") from error
-    except Exception as error:  # Pillow's decoders raise a dozen kinds.
-        reason = next(iter(str(error).splitlines()), type(error).__name__)
-        raise InputError(f"{name} is truncated or damaged ({reason}): replace it") from error
-    if min(image.size) < SMALLEST_SIDE:
-        raise InputError(
-            f"{name} is {image.height}x{image.width} pixels: "
-            f"at least {SMALLEST_SIDE}x{SMALLEST_SIDE} are needed"
-        )
-    return np.array(_fit(image, name, resize, crop))
-
-
 def user_path(path: str) -> Path:
     """A path as a user gives it: `~` is the home, links and `..` are followed; absolute."""
-    try:
-        return Path(path).expanduser().resolve()
-    except RuntimeError:  # `~name` of nobody.
-        return Path(path).resolve()
+    return Path(os.path.expanduser(path)).resolve()
 
 
 def _name(source: Source) -> str:

@@ -1,8 +1,9 @@
 """The error that tells a user, in one line, what was wrong, where, and what to do."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class InputError(ValueError):
@@ -18,6 +19,16 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> InputError:
     near = get_close_matches(str(name), names, n=1)
     hint = f"; did you mean {near[0]!r}?" if near else ""
     return InputError(f"unknown {kind} {name!r}{hint} (known: {', '.join(names)})")
+
+
+def check_name(kind: str, name: object, known: Collection[Any]) -> None:
+    """Refuse a name that is not one of `known`.
+
+    Raises:
+        InputError: as `unknown_name` words it.
+    """
+    if name not in known:
+        raise unknown_name(kind, name, known)
 
 
 def unreadable(error: OSError) -> InputError:

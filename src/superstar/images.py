@@ -133,6 +133,10 @@ class ImageSet:
         if len(self.images) == 0:
             raise InputError("an image set needs at least one image")
 
+    def __repr__(self) -> str:
+        _, height, width, _ = self.images.shape
+        return f"ImageSet({len(self)} images of {height}x{width})"
+
     def __len__(self) -> int:
         return len(self.labels)
 

@@ -19,7 +19,7 @@ import sklearn
 from numpy.typing import NDArray
 from PIL import Image
 
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.images import SMALLEST_SIDE, ImageSet, stream
 from superstar.integers import whole
 
@@ -77,8 +77,7 @@ def load_photo(name: str) -> NDArray[np.uint8]:
     Raises:
         InputError: no such photograph, or the installed scikit-image or scikit-learn lacks it.
     """
-    if name not in _FILES:
-        raise unknown_name("photograph", name, PHOTO_NAMES)
+    check_name("photograph", name, PHOTO_NAMES)
     try:
         with Image.open(_FILES[name]) as file:
             pixels = np.array(file.convert("RGB"))
@@ -132,9 +131,8 @@ def patch_positions(
     Photographs take turns, so any run of consecutive patches is balanced to within one. No
     position occurs twice. Arguments and errors are those of `photo_patches`.
     """
-    unknown = [split for split in counts if split not in SPLITS]
-    if unknown:
-        raise unknown_name("split", unknown[0], SPLITS)
+    for split in counts:
+        check_name("split", split, SPLITS)
     size = whole(size, "size", SMALLEST_SIDE)
     positions = {}
     for split, count in counts.items():

@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
@@ -147,11 +147,9 @@ class Schedule:
         seed: of the order of items, of all that is drawn for them, and of dropout.
         threads: of the processor; results depend on it.
         device: where to train.
-        checkpoint: where to keep how far training has come. What an earlier training from the same
-            weights with the same settings left there is gone on from, to the same result as
-            without a break; anything else there is replaced.
-        checkpoint_epochs: how many epochs go by from one checkpoint to the next, at least 1;
-            there is one after the last epoch too.
+        checkpoint: where to keep, after each epoch, how far training has come. What an earlier
+            training from the same weights with the same settings left there is gone on from, to
+            the same result as without a break; anything else there is replaced.
         clip_norm: largest norm of a step's gradient; None for any.
         optimizer: AdamW, or a class that derives from it.
 
@@ -168,12 +166,11 @@ class Schedule:
     threads: int = 2
     device: str | torch.device = "cpu"
     checkpoint: Checkpoint | None = None
-    checkpoint_epochs: int = 1
     clip_norm: float | None = None
     optimizer: type[torch.optim.AdamW] = torch.optim.AdamW
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "threads", "checkpoint_epochs"):
+        for name in ("epochs", "batch_size", "threads"):
             object.__setattr__(self, name, whole(getattr(self, name), name, 1))
         object.__setattr__(self, "seed", check_seed(self.seed))
         if not self.learning_rate > 0:
@@ -226,17 +223,11 @@ def fit(
     identity = {
         "weights": digest(model.state_dict()) if checkpoint is not None else "",
         "items": items,
-        "epochs": epochs,
-        "batch_size": batch_size,
-        "learning_rate": schedule.learning_rate,
-        "weight_decay": schedule.weight_decay,
-        "warm_up": schedule.warm_up,
-        "clip_norm": schedule.clip_norm,
-        "optimizer": schedule.optimizer.__name__,
-        "seed": schedule.seed,
-        "threads": schedule.threads,
-        "device": device.type,
         "bfloat16": supports_bfloat16(device),
+        **{name: value for name, value in asdict(schedule).items() if name != "checkpoint"},
+        "batch_size": batch_size,
+        "device": device.type,
+        "optimizer": schedule.optimizer.__name__,
         **(settings or {}),
     }
     model.to(device).to(memory_format=torch.channels_last).train()
@@ -287,9 +278,7 @@ def fit(
                     now - started,
                 )
                 logged = now
-            if checkpoint is not None and (
-                (epoch + 1) % schedule.checkpoint_epochs == 0 or epoch + 1 == epochs
-            ):
+            if checkpoint is not None:
                 checkpoint.save(identity, run.state())
     model.eval()
     history = [sum(losses[i : i + steps]) / steps for i in range(0, total, steps)]

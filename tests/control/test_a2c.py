@@ -69,7 +69,6 @@ def test_without_the_package_one_line_says_what_to_install(monkeypatch: pytest.M
     [
         ({"episodes": 0}, "episodes"),
         ({"discount": 1.5}, "discount"),
-        ({"learning_rate": 0.0}, "learning rate"),
         ({"reward_scale": 0.0}, "reward scale"),
     ],
 )

@@ -14,15 +14,15 @@ from safetensors.torch import load_file, save_file
 
 from superstar.actions import ACTIONS
 from superstar.checkpoint import Checkpoint, digest
-from superstar.control import ShiftEnv
+from superstar.control import ShiftEnv, actor_critic
 from superstar.control.actor_critic import PolicySchedule, evaluate_policy, train_actor_critic
 from superstar.control.networks import (
     Actor,
     Critic,
+    SampledPolicy,
     always,
     load_actor,
     load_critic,
-    sampled,
     save_actor,
     save_critic,
     uniform,
@@ -56,7 +56,7 @@ def test_probabilities_are_the_softmax_of_the_logits():
     assert probabilities.sum() == pytest.approx(1)
     assert_allclose(probabilities, torch.softmax(actor(torch.tensor(state)), 0).detach(), rtol=1e-5)
     rng = np.random.default_rng(0)
-    drawn = [sampled(actor)(state, rng) for _ in range(4000)]
+    drawn = [SampledPolicy(actor)(state, rng) for _ in range(4000)]
     assert_allclose(np.bincount(drawn, minlength=4) / 4000, probabilities, atol=0.03)
 
 
@@ -286,13 +286,11 @@ def test_evaluation_beside_policies_that_learned_nothing(world: World):
     idle = table[table["policy"] == "nop"].set_index("batch")
     assert idle.loc[0, "return"] == pytest.approx(-80 * (1 - 0.9**5) / 0.1, rel=1e-6)
     assert (idle["distance_ratio"] == 1).all()
-    for together in (1, 2):
-        again = evaluate_policy(env, actor, [0, 2], seed=5, together=together)
-        pd.testing.assert_frame_equal(table, again)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(actor_critic, "TOGETHER", 1)
+        pd.testing.assert_frame_equal(table, evaluate_policy(env, actor, [0, 2], seed=5))
     with pytest.raises(InputError, match="actor has 2"):
         evaluate_policy(env, Actor(2), [0])
-    with pytest.raises(InputError, match="together"):
-        evaluate_policy(env, actor, [0], together=0)
 
 
 def test_an_actor_survives_the_disk(tmp_path):

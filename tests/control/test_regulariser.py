@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from superstar.control.regulariser import check_regulariser, penalty
-from superstar.errors import InputError
+from superstar.control.regulariser import penalty
 
 SIMILARITIES = st.floats(-1, 1)
 THRESHOLDS = st.floats(0, 1)
@@ -42,9 +41,3 @@ def test_the_papers_form_punishes_small_changes_most():
 def test_the_monotone_form_is_finite_at_the_least_similarity():
     assert penalty("monotone", -1, 1) == pytest.approx(-14.5, abs=0.01)
     assert penalty("monotone", -1, 1) == penalty("monotone", -1 - 1e-7, 1)
-
-
-def test_unknown_names_are_refused():
-    check_regulariser("paper")
-    with pytest.raises(InputError, match="did you mean 'monotone'"):
-        check_regulariser("monotonous")

@@ -4,7 +4,7 @@ import torch
 from control_toys import World, hundredfold, level
 
 from superstar.control import ShiftEnv
-from superstar.control.networks import Actor, always, sampled, uniform
+from superstar.control.networks import Actor, SampledPolicy, always, uniform
 from superstar.control.rollouts import Episode, discounted_returns, rollouts
 from superstar.errors import InputError
 from superstar.images import stream
@@ -38,7 +38,7 @@ def story(episode: Episode):
     return episode.actions, episode.rewards, np.stack(episode.states).tolist(), episode.info
 
 
-@pytest.mark.parametrize("policy", [sampled(make_actor()), uniform(len(ACTIONS)), always(1)])
+@pytest.mark.parametrize("policy", [SampledPolicy(make_actor()), uniform(len(ACTIONS)), always(1)])
 def test_in_step_every_episode_goes_as_it_does_alone(world: World, policy):
     env = make_env()
     batches = [0, 1, 2, 3, 4, 0, 0, 2]
@@ -59,7 +59,7 @@ def test_the_network_is_asked_once_a_step(world: World, monkeypatch: pytest.Monk
         return probabilities(actor, states)
 
     monkeypatch.setattr(Actor, "probabilities", count)
-    played = rollouts(make_env(), sampled(make_actor()), range(5), streams(5))
+    played = rollouts(make_env(), SampledPolicy(make_actor()), range(5), streams(5))
     lengths = [len(episode.actions) for episode in played]
     assert len(set(lengths)) > 1
     assert asked == [sum(length > step for length in lengths) for step in range(max(lengths))]

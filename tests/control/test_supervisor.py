@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 from superstar.actions import ACTIONS, DnCNN, save_denoiser
 from superstar.control import Supervisor
 from superstar.control.algorithm import Brakes, run_algorithm
-from superstar.control.networks import Actor, sampled, save_actor
+from superstar.control.networks import Actor, SampledPolicy, save_actor
 from superstar.control.supervisor import FILES, POINTS, TREE
 from superstar.control.transitions import Transitions
 from superstar.errors import InputError
@@ -71,7 +71,7 @@ def test_recovery_is_algorithm_1_with_the_supervisors_parts():
         memory_limit=0,
     )
     brakes, rng = Brakes(0.5, 0.999, ours.tree, 3), stream(2, "recover")
-    trace = run_algorithm(transitions, 0, sampled(ours.actor), brakes, rng)
+    trace = run_algorithm(transitions, 0, SampledPolicy(ours.actor), brakes, rng)
     assert recovery.actions == trace.sequence
     assert "wavelet_bayes" in recovery.actions
     assert recovery.distances == trace.distances

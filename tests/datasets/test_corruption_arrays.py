@@ -218,11 +218,11 @@ def test_damage_is_named_in_one_line(download, damage, message):
     [
         ("none", None, r"does not hold none \(the benchmark itself lacks it: make it"),
         ("none", 1, "none has no severity"),
-        ("fog", None, "severity of fog must be an integer from 1 to 5, not None"),
-        ("fog", 0, "must be an integer from 1 to 5"),
-        ("fog", 6, "must be an integer from 1 to 5"),
-        ("fog", True, "must be an integer from 1 to 5"),
-        ("fog", 3.0, "must be an integer from 1 to 5"),
+        ("fog", None, "severity of fog must be a whole number from 1 to 5, not None"),
+        ("fog", 0, "must be a whole number from 1 to 5"),
+        ("fog", 6, "must be a whole number from 1 to 5"),
+        ("fog", True, "must be a whole number from 1 to 5"),
+        ("fog", 3.0, "must be a whole number from 1 to 5"),
     ],
 )
 def test_what_is_not_there_is_told(download, shift, severity, message):

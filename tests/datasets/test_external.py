@@ -7,8 +7,8 @@ from kedro.framework.hooks.manager import _create_hook_manager
 from kedro.io import DataCatalog, DatasetError
 from kedro.pipeline import Pipeline, node
 
-from superstar import hooks
 from superstar.datasets import ExternalDataset
+from superstar.hooks import guards
 
 
 class Told(ExternalDataset):
@@ -42,9 +42,9 @@ def test_a_run_looks_at_what_it_needs_alone(tmp_path, monkeypatch, caplog):
     near, far = Told(), Told()
     first = node(str.upper, "near", "made", name="first")
     default = Pipeline([first, node(str.upper, "far", "others", name="others")])
-    monkeypatch.setattr(hooks, "pipelines", {"__default__": default})
+    monkeypatch.setattr(guards, "pipelines", {"__default__": default})
     manager = _create_hook_manager()
-    manager.register(hooks.ProvenanceHook())
+    manager.register(guards.ProvenanceHook())
     with caplog.at_level(logging.WARNING):
         manager.hook.before_pipeline_run(
             run_params={"project_path": str(tmp_path)},
@@ -52,4 +52,4 @@ def test_a_run_looks_at_what_it_needs_alone(tmp_path, monkeypatch, caplog):
             catalog=DataCatalog({"near": near, "far": far}),
         )
     assert (near.asked, far.asked) == (1, 0)
-    assert "made was made with other parameters" in caplog.text
+    assert "made with other parameters than this run's configuration: made" in caplog.text

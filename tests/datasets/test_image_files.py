@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -116,7 +117,7 @@ def test_images_of_other_sizes_and_formats_are_listed_too(tmp_path, caplog):
     for height, name in enumerate(("b.png", "a.jpg", "c.BMP"), start=16):
         Image.new("RGB", (24, height)).save(tmp_path / WNIDS[3] / name)
     (tmp_path / WNIDS[3] / "notes.txt").write_text("not an image")
-    found = list_images(tmp_path, WNIDS, resize=20, crop=16)
+    found = replace(list_images(tmp_path, WNIDS), resize=20, crop=16)
     assert [name.partition("/")[2] for name in found.names] == ["a.jpg", "b.png", "c.BMP"]
     assert found.batch().shape == (3, 3, 16, 16)
     assert "1 files are left out" in caplog.text

@@ -11,7 +11,6 @@ from kedro.pipeline import Pipeline, node
 from kedro.runner import SequentialRunner
 from PIL import Image
 
-from superstar import hooks
 from superstar.datasets import (
     ExternalFoldersDataset,
     ImageFolders,
@@ -28,6 +27,7 @@ from superstar.datasets.image_folders import (
 )
 from superstar.digests import Digests
 from superstar.errors import InputError
+from superstar.hooks import guards
 from superstar.images import to_uint8
 
 WNIDS = tuple(f"n{i:08}" for i in (1440764, 1443537, 1484850, 1491361, 1494475))
@@ -240,8 +240,8 @@ def test_a_set_travels_to_workers(download):
         ("frost", 1, "does not hold frost; there are: fog, gaussian_noise, spatter, zoom_blur"),
         ("none", None, r"does not hold none \(the benchmark itself lacks it: make it"),
         ("fog", 3, "fog has no severity 3: there are 1, 2, 4, 5"),
-        ("fog", 6, "must be an integer from 1 to 5, not 6"),
-        ("fog", None, "must be an integer from 1 to 5, not None"),
+        ("fog", 6, "must be a whole number from 1 to 5, not 6"),
+        ("fog", None, "must be a whole number from 1 to 5, not None"),
         ("none", 2, "none has no severity: leave 2 out"),
     ],
 )
@@ -474,7 +474,7 @@ def test_a_stamp_counts_sets_and_finds_a_lost_file_out(dataset, images):
 def test_a_resumed_run_goes_on_from_finished_sets_and_a_fresh_one_begins_anew(
     dataset, images, monkeypatch, tmp_path
 ):
-    monkeypatch.setattr(hooks, "pipelines", {"__default__": Pipeline([])})
+    monkeypatch.setattr(guards, "pipelines", {"__default__": Pipeline([])})
     made = []
 
     def run(seed, stop=None, resume=False):
@@ -483,7 +483,7 @@ def test_a_resumed_run_goes_on_from_finished_sets_and_a_fresh_one_begins_anew(
 
         pipeline = Pipeline([node(generate, "params:seed", "sets", name="generate")])
         manager = _create_hook_manager()
-        manager.register(hooks.ProvenanceHook())
+        manager.register(guards.ProvenanceHook())
         catalog = DataCatalog({"params:seed": MemoryDataset(seed), "sets": dataset})
         given = {"project_path": str(tmp_path), "only_missing_outputs": resume}
         manager.hook.before_pipeline_run(run_params=given, pipeline=pipeline, catalog=catalog)

@@ -12,10 +12,10 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 from kedro.runner import SequentialRunner
 
-from superstar import hooks
 from superstar.checkpoint import own_checkpoint, own_part
 from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.datasets import CSVDataset
+from superstar.hooks import guards
 
 RESUME = {"only_missing_outputs": True}
 
@@ -38,6 +38,7 @@ class Project:
     """One node that trains for eight episodes with a checkpoint every two."""
 
     def __init__(self, folder):
+        self.folder = folder
         self.checkpoint = folder / "train.unfinished" / "policy.safetensors"
         self.curves, self.seeds = (
             CSVDataset(filepath=str(folder / f"{name}.csv"), save_args={"index": False})
@@ -66,8 +67,8 @@ class Project:
         self.fail_at = fail_at
         pipeline = Pipeline([node(self.train, "params:seed", ["curves", "seeds"], name="train")])
         manager = _create_hook_manager()
-        manager.register(hooks.ProvenanceHook())
-        manager.register(hooks.InputHook())
+        manager.register(guards.ProvenanceHook())
+        manager.register(guards.InputHook())
         catalog = DataCatalog(
             {
                 "params:seed": MemoryDataset(seed),
@@ -75,7 +76,8 @@ class Project:
                 "seeds": self.seeds,
             }
         )
-        manager.hook.before_pipeline_run(run_params=run_params, pipeline=pipeline, catalog=catalog)
+        told = {"project_path": str(self.folder), "runner": "SequentialRunner", **run_params}
+        manager.hook.before_pipeline_run(run_params=told, pipeline=pipeline, catalog=catalog)
         SequentialRunner().run(pipeline, catalog, manager, **run_params)
 
     @property
@@ -86,7 +88,7 @@ class Project:
 
 @pytest.fixture
 def project(tmp_path, monkeypatch):
-    monkeypatch.setattr(hooks, "pipelines", {"__default__": Pipeline([])})
+    monkeypatch.setattr(guards, "pipelines", {"__default__": Pipeline([])})
     return Project(tmp_path)
 
 
@@ -142,3 +144,10 @@ def test_a_run_that_ends_between_training_and_saving_trains_no_more(project, mon
     assert project.episodes == 0
     assert project.seeds.exists()
     assert not project.checkpoint.parent.exists()
+
+
+def test_what_follows_a_failed_run_has_no_checkpoint(interrupted):
+    assert own_checkpoint() is not None
+    guards.ProvenanceHook().on_pipeline_error()
+    assert own_checkpoint() is None
+    assert interrupted.checkpoint.exists()

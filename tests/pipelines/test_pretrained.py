@@ -76,7 +76,7 @@ def test_sound_networks_pass():
     check({"mine": "code_of_others:network"}, None, "classifier_standard", "denoiser")
 
 
-def test_a_run_asks_first(monkeypatch):
+def test_a_run_asks_first(monkeypatch, tmp_path):
     from superstar.hooks import InputHook
 
     asked = []
@@ -84,9 +84,6 @@ def test_a_run_asks_first(monkeypatch):
         "superstar.pipelines.pretrained.check_pretrained", lambda *given: asked.append(given)
     )
     pipeline, catalog = Pipeline([]), DataCatalog()
-    InputHook().before_pipeline_run(
-        run_params={"runner": "SequentialRunner", "project_path": "."},
-        pipeline=pipeline,
-        catalog=catalog,
-    )
+    told = {"runner": "None", "project_path": tmp_path}
+    InputHook().before_pipeline_run(run_params=told, pipeline=pipeline, catalog=catalog)
     assert asked == [(pipeline, catalog)]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.images import from_uint8, to_uint8
 from superstar.jpeg import through_jpeg
 
@@ -46,8 +46,7 @@ class NoiseMix:
 
     def __post_init__(self) -> None:
         for name in self.shares:
-            if name not in KINDS:
-                raise unknown_name("kind of noise", name, KINDS)
+            check_name("kind of noise", name, KINDS)
         if not sum(self.shares.values()) > 0:
             raise InputError("some kind of noise must have a share above 0")
 

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.images import check_images
 from superstar.integers import whole
 
@@ -38,8 +38,7 @@ def predict(
         InputError: not a batch of images, a batch size below 1, or an unknown precision.
     """
     check_images(images)
-    if precision not in get_args(Precision):
-        raise unknown_name("precision", precision, get_args(Precision))
+    check_name("precision", precision, get_args(Precision))
     batch_size = whole(batch_size, "batch_size", 1)
     classifier.to(device).to(memory_format=torch.channels_last).eval()
     # Otherwise a GPU's convolutions round what they multiply to 10 bits (TF32).

@@ -17,7 +17,7 @@ from torch import Tensor
 from superstar.classifiers.classifier import Classifier
 from superstar.classifiers.resnet50 import IMAGENET_MEAN, IMAGENET_STD, ResNet50
 from superstar.classifiers.wide_resnet import WideResNet
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.published import read_weights
 
 SHOWN_NAMES = 3
@@ -63,8 +63,7 @@ def load_published(path: str | PathLike[str], layout: str, **architecture: int) 
         InputError: an unknown layout; a file that cannot be read, or that does not hold a network
             of that layout and architecture, complete and finite.
     """
-    if layout not in LAYOUTS:
-        raise unknown_name("layout", layout, LAYOUTS)
+    check_name("layout", layout, LAYOUTS)
     chosen = LAYOUTS[layout]
     weights = read_weights(path, chosen.harmless)
     mean, std = _pop_normalisation(weights, chosen)
@@ -77,8 +76,7 @@ def load_published(path: str | PathLike[str], layout: str, **architecture: int) 
             f"{_advice(weights, layout)}"
         )
     for name, wanted in architecture.items():
-        if name not in arguments:
-            raise unknown_name("part of an architecture", name, arguments)
+        check_name("part of an architecture", name, arguments)
         if wanted != arguments[name]:
             raise InputError(
                 f"{path} holds a network with {name} {arguments[name]}, not {wanted}: "

@@ -1,6 +1,6 @@
 """Puzzle Mix: pairs of images joined so that what is salient in either stays in sight."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from math import comb, gcd, inf
 
@@ -32,10 +32,7 @@ def train_puzzlemix(
     schedule: ClassifierSchedule,
     *,
     alpha: float = 1.0,
-    label_smoothness: float = 1.2,
-    data_smoothness: float = 0.5,
-    prior: float = 0.2,
-    transport: float = 0.8,
+    **weights: float,
 ) -> tuple[Network, list[float]]:
     """Fine-tune a classifier with Puzzle Mix (Kim, Choo and Song, ICML 2020).
 
@@ -55,10 +52,7 @@ def train_puzzlemix(
         images: training images and their labels; both sides must be even.
         schedule: of the training.
         alpha: of the beta distribution of λ, above 0.
-        label_smoothness: β of the paper, cost of neighbouring blocks with other levels; at least 0.
-        data_smoothness: γ over β, cost of differing colours at borders of blocks; in [0, 1].
-        prior: η, how much the mask's ratio is drawn towards λ; at least 0.
-        transport: ξ, cost of moving blocks; at least 0.
+        weights: of `PuzzleWeights`, where others than the authors' are wanted.
 
     Returns:
         The classifier in eval mode and the mean loss of each epoch.
@@ -69,7 +63,7 @@ def train_puzzlemix(
     """
     if not alpha > 0:
         raise InputError(f"Puzzle Mix needs an alpha above 0, not {alpha}")
-    weights = PuzzleWeights(label_smoothness, data_smoothness, prior, transport)
+    costs = PuzzleWeights(**weights)
     grids = _grids(*images.images.shape[1:3])
 
     def augment(
@@ -82,7 +76,7 @@ def train_puzzlemix(
         share, grid = float(random.beta(alpha, alpha)), int(random.choice(grids))
         partners = torch.from_numpy(random.permutation(len(batch)))
         salience = saliency(model, batch, targets)
-        mixed, ratios = mix(batch, salience, partners, share, grid, weights)
+        mixed, ratios = mix(batch, salience, partners, share, grid, costs)
         logits = model(mixed).float()
         own, other = (
             functional.cross_entropy(logits, labels, reduction="none")
@@ -98,10 +92,7 @@ def train_puzzlemix(
         augment,
         loss,
         alpha=alpha,
-        label_smoothness=label_smoothness,
-        data_smoothness=data_smoothness,
-        prior=prior,
-        transport=transport,
+        **asdict(costs),
     )
 
 
@@ -110,9 +101,9 @@ class PuzzleWeights:
     """Weights in the energy of a mask and a movement, at least 0; defaults are the authors'.
 
     Attributes:
-        label_smoothness: β, of neighbouring blocks with other levels.
+        label_smoothness: β of the paper, of neighbouring blocks with other levels.
         data_smoothness: γ as a share of β, of colours at borders, in [0, 1].
-        prior: η, of a binomial distribution of the levels.
+        prior: η, of a binomial distribution of the levels, which draws a mask's ratio towards λ.
         transport: ξ, of moving blocks.
 
     Raises:

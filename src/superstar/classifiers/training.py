@@ -125,7 +125,7 @@ def train_scheme(
         schedule,
         description=f"classifier {scheme}",
         untrained_loss=log(classes),
-        settings={"scheme": scheme, "shift": schedule.shift, **settings},
+        settings={"scheme": scheme, **settings},
     )
     return classifier, history
 

@@ -9,7 +9,7 @@ from superstar.classifiers.named import NamedClassifier
 from superstar.classifiers.resnet import SmallResNet
 from superstar.classifiers.resnet50 import ResNet50
 from superstar.classifiers.wide_resnet import WideResNet
-from superstar.errors import unknown_name
+from superstar.errors import check_name, unknown_name
 from superstar.weights import load_weights, save_weights
 
 KIND = "classifier"
@@ -45,6 +45,5 @@ def load_classifier(path: str | PathLike[str]) -> Classifier:
 
 
 def _build(spec: dict[str, Any]) -> Classifier:
-    if spec["architecture"] not in ARCHITECTURES:
-        raise unknown_name("architecture", spec["architecture"], ARCHITECTURES)
+    check_name("architecture", spec["architecture"], ARCHITECTURES)
     return ARCHITECTURES[spec["architecture"]](**spec["arguments"])

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from superstar.classifiers.classifier import Classifier
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,7 @@ class WideResNet(Classifier):
             )
         if not 0 <= dropout < 1:
             raise InputError(f"dropout must lie in [0, 1), but is {dropout}")
-        if block not in BLOCK_STYLES:
-            raise unknown_name("block", block, BLOCK_STYLES)
+        check_name("block", block, BLOCK_STYLES)
         super().__init__(classes, mean, std, depth=depth, width=width, dropout=dropout, block=block)
         style = BLOCK_STYLES[block]
         self.stem = nn.Conv2d(3, 16, 3, padding=1, bias=style.biases)

@@ -24,7 +24,6 @@ def train_a2c(
     env: gymnasium.Env,
     *,
     episodes: int,
-    learning_rate: float = 7e-4,
     discount: float = 0.9,
     reward_scale: float = 0.01,
     seed: int = 0,
@@ -38,7 +37,6 @@ def train_a2c(
     Args:
         env: observations float32 (3,), a `Discrete` action space starting at 0.
         episodes: how many, at least 1.
-        learning_rate: RMSprop's, of both networks.
         discount: γ of the returns, in [0, 1].
         reward_scale: rewards are multiplied by this, as in `train_actor_critic`.
         seed: of initial weights, sampling and the environment.
@@ -51,7 +49,7 @@ def train_a2c(
         InputError: stable-baselines3 is not installed, an argument outside its range or another
             kind of environment.
     """
-    PolicySchedule(episodes, learning_rate, discount, reward_scale=reward_scale)  # Checks them.
+    PolicySchedule(episodes, discount=discount, reward_scale=reward_scale)  # Checks them.
     n_actions = len(action_names(env))
     try:
         from stable_baselines3 import A2C
@@ -65,7 +63,6 @@ def train_a2c(
         model = A2C(
             "MlpPolicy",
             scaled,
-            learning_rate=learning_rate,
             gamma=discount,
             policy_kwargs={"net_arch": list(HIDDEN), "activation_fn": nn.ReLU},
             seed=seed,

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import gymnasium
@@ -22,8 +22,8 @@ from superstar.control.networks import (
     Actor,
     Critic,
     Policy,
+    SampledPolicy,
     always,
-    sampled,
     uniform,
 )
 from superstar.control.rollouts import (
@@ -40,6 +40,9 @@ from superstar.training import fixed_threads, global_seed
 
 REWARD_WINDOW = 200
 """Episodes that the curve of rewards averages over (paper, appendix E, training curves)."""
+
+TOGETHER = 8
+"""Episodes of an evaluation played in step; the environment keeps the images of each."""
 
 logger = logging.getLogger(__name__)
 
@@ -150,19 +153,8 @@ def train_actor_critic(
         InputError: another kind of environment.
     """
     names, checkpoint = action_names(env), schedule.checkpoint
-    settings = {
-        "actions": names,
-        "episodes": schedule.episodes,
-        "learning_rate": schedule.learning_rate,
-        "discount": schedule.discount,
-        "exploration": [
-            schedule.exploration_base,
-            schedule.exploration_rate,
-            schedule.exploration_floor,
-        ],
-        "reward_scale": schedule.reward_scale,
-        "seed": schedule.seed,
-    }
+    settings = {"actions": names, **asdict(schedule)}
+    del settings["checkpoint"], settings["checkpoint_episodes"]
     learner = _Learner(env, names, schedule)
     saved = None if checkpoint is None else checkpoint.load(settings)
     if saved is not None:
@@ -177,7 +169,7 @@ def train_actor_critic(
             )
             learner = _Learner(env, names, schedule)
 
-    policy = sampled(learner.actor)
+    policy = SampledPolicy(learner.actor)
     for episode in _track(range(learner.episode, schedule.episodes), progress):
         exploration = schedule.exploration(episode)
 
@@ -293,7 +285,6 @@ def evaluate_policy(
     seed: int = 0,
     *,
     discount: float = 0.9,
-    together: int = 8,
 ) -> pd.DataFrame:
     """Play one episode a batch with the learned policy and with two that learned nothing.
 
@@ -303,8 +294,6 @@ def evaluate_policy(
         batches: indices of the batches to start from.
         seed: of the sampling.
         discount: γ of the returns.
-        together: episodes played in step, at least 1, with one pass of the network for all of
-            them; no result depends on it. The environment keeps the images of each.
 
     Returns:
         One row a policy and batch: `policy` ("actor", "random" or, where the environment has
@@ -312,19 +301,18 @@ def evaluate_policy(
         initial), `sequence` (list of action names).
 
     Raises:
-        InputError: an actor with another number of actions, no such batch, `together` below 1.
+        InputError: an actor with another number of actions, or no such batch.
     """
     names = action_names(env)
     if actor.n_actions != len(names):
         raise InputError(f"the actor has {actor.n_actions} actions, the environment {len(names)}")
-    together = whole(together, "together", 1)
-    policies: dict[str, Policy] = {"actor": sampled(actor), "random": uniform(len(names))}
+    policies: dict[str, Policy] = {"actor": SampledPolicy(actor), "random": uniform(len(names))}
     if "nop" in names:
         policies["nop"] = always(names.index("nop"))
     wanted = list(batches)
     rows = []
-    for start in range(0, len(wanted), together):
-        group = wanted[start : start + together]
+    for start in range(0, len(wanted), TOGETHER):
+        group = wanted[start : start + TOGETHER]
         played = {
             name: rollouts(
                 env, policy, group, [stream(seed, "evaluate_policy", name, i) for i in group]

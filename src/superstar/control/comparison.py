@@ -131,7 +131,7 @@ def compare(
     named = {prefix: tuple(supervisor.actions[i] for i in prefix) for *_, prefix in found}
     hits = score_sequences(
         images.take(rest),
-        list(dict.fromkeys([(), *named.values()])),
+        named.values(),
         supervisor.denoiser,
         {"": classifier},
         batch_size=search.network_batch,

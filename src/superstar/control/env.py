@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from copy import copy
 from math import inf
-from typing import Any
+from typing import Any, get_args
 
 import gymnasium
 import numpy as np
@@ -14,9 +14,9 @@ from torch import Tensor
 
 from superstar.actions import ACTIONS, Denoiser
 from superstar.control.observation import STATE_HIGH, STATE_LOW
-from superstar.control.regulariser import Regulariser, check_regulariser, penalty
+from superstar.control.regulariser import Regulariser, penalty
 from superstar.control.transitions import Embedding, Outcome, Prefix, Transitions
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name, unknown_name
 from superstar.images import check_seed
 from superstar.integers import whole
 from superstar.measures import Distance
@@ -91,7 +91,7 @@ class ShiftEnv(gymnasium.Env[NDArray[np.float32], np.int64]):
             raise InputError(
                 f"data_range must be a number of at least {SMALLEST_DATA_RANGE:g}, not {data_range}"
             )
-        check_regulariser(regulariser)
+        check_name("regulariser", regulariser, get_args(Regulariser))
         self._set(horizon, alpha, ssim_weight, ssim_threshold)
         self._transitions = Transitions(
             batches,

@@ -121,11 +121,6 @@ class SampledPolicy:
         ]
 
 
-def sampled(actor: Actor) -> SampledPolicy:
-    """The policy that draws its action from the actor's probabilities."""
-    return SampledPolicy(actor)
-
-
 def uniform(n_actions: int) -> Policy:
     """The policy that draws any action alike: the floor that a learned policy must beat."""
     return lambda state, rng: int(rng.integers(n_actions))

@@ -132,10 +132,9 @@ def evaluate_cell(
         for name, other in (transferred or {}).items()
     }
     chosen = [r.actions for r in chain(recoveries, *elsewhere.values())]
-    sequences = list(dict.fromkeys([(), *chosen, *(w.sequence for w in wanted)]))
     hits = score_sequences(
         images,
-        sequences,
+        [*chosen, *(first.sequence for first in wanted)],
         supervisor.denoiser,
         classifiers,
         batch_size=protocol.network_batch,

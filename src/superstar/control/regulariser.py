@@ -1,9 +1,7 @@
 """L_S, the reward's term against excessive change of the images (paper, section 4)."""
 
 from math import log
-from typing import Literal, get_args
-
-from superstar.errors import unknown_name
+from typing import Literal
 
 Regulariser = Literal["paper", "monotone"]
 
@@ -31,13 +29,3 @@ def penalty(regulariser: Regulariser, similarity: float, threshold: float) -> fl
     if regulariser == "paper":
         return log(1 - similarity)
     return log((1 + max(similarity, LEAST_SIMILARITY)) / (1 + threshold))
-
-
-def check_regulariser(regulariser: str) -> None:
-    """Refuse an unknown name.
-
-    Raises:
-        InputError: it is neither "paper" nor "monotone".
-    """
-    if regulariser not in get_args(Regulariser):
-        raise unknown_name("regulariser", regulariser, get_args(Regulariser))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from superstar.control.comparison import ORACLE
 from superstar.control.env import ShiftEnv
-from superstar.control.networks import Actor, Policy, always, sampled, uniform
+from superstar.control.networks import Actor, Policy, SampledPolicy, always, uniform
 from superstar.control.oracle import best_return
 from superstar.control.rollouts import discounted_returns, rollouts
 from superstar.control.transitions import Transitions
@@ -102,7 +102,7 @@ def rival_policies(
     """
     policies: dict[str, list[Policy]] = {}
     for name, (actor, _) in actors.items():
-        policies.setdefault(name.rpartition("-")[0], []).append(sampled(actor))
+        policies.setdefault(name.rpartition("-")[0], []).append(SampledPolicy(actor))
     rule = EntropyRule(rules["entropy_threshold"])
     return policies | {
         "entropy rule": [rule.policy(actions)],

@@ -1,6 +1,6 @@
 """How often classifiers are right on a set of images after sequences of actions."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 import torch
@@ -18,7 +18,7 @@ Hits = dict[Actions, dict[str, NDArray[np.bool_]]]
 
 def score_sequences(
     images: Images,
-    sequences: Sequence[Actions],
+    sequences: Iterable[Actions],
     denoiser: Denoiser | None,
     classifiers: Mapping[str, nn.Module],
     *,
@@ -32,7 +32,7 @@ def score_sequences(
 
     Args:
         images: the set.
-        sequences: different sequences of action names; an empty one leaves the images alone.
+        sequences: of action names; the empty one, which leaves the images alone, is added.
         denoiser: for `dncnn`; it computes where its weights are.
         classifiers: by name.
         batch_size: images that go through actions and classifiers together.
@@ -44,11 +44,11 @@ def score_sequences(
     """
     hits: Hits = {
         sequence: {name: np.empty(len(images), dtype=np.bool_) for name in classifiers}
-        for sequence in sequences
+        for sequence in dict.fromkeys([(), *sequences])
     }
     for part in parts(len(images), batch_size):
         labels = torch.from_numpy(np.array(images.labels[part]))
-        for sequence, corrected in apply_sequences(images.batch(part), sequences, denoiser):
+        for sequence, corrected in apply_sequences(images.batch(part), hits, denoiser):
             for name, classifier in classifiers.items():
                 said = predict(classifier, corrected, batch_size, device, precision)
                 hits[sequence][name][part] = (said == labels).numpy()
@@ -56,7 +56,7 @@ def score_sequences(
 
 
 def apply_sequences(
-    images: Tensor, sequences: Sequence[Actions], denoiser: Denoiser | None
+    images: Tensor, sequences: Iterable[Actions], denoiser: Denoiser | None
 ) -> Iterator[tuple[Actions, Tensor]]:
     """Each sequence, in sorted order, with the images after every action of it.
 

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from superstar.actions import Denoiser, load_denoiser, save_denoiser
 from superstar.control.algorithm import Brakes, Step, StopReason, run_algorithm
-from superstar.control.networks import Actor, load_actor, sampled, save_actor
+from superstar.control.networks import Actor, SampledPolicy, load_actor, save_actor
 from superstar.control.operability import load_tree, save_tree
 from superstar.control.transitions import Transitions, check_actions
 from superstar.errors import InputError
@@ -169,7 +169,7 @@ class Supervisor:
             )
         # Room for the images before the last action and for those after it.
         transitions = self.transitions([images], memory_limit=2 * images.nbytes)
-        policy, rng = sampled(self.actor), stream(seed, "recover")
+        policy, rng = SampledPolicy(self.actor), stream(seed, "recover")
         trace = run_algorithm(transitions, 0, policy, self.brakes, rng)
         corrected = transitions.images(0, trace.prefix)
         return Recovery(

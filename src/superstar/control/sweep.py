@@ -121,7 +121,7 @@ def measure_set(
 
     hits = score_sequences(
         images,
-        list(dict.fromkeys([(), *(trace.sequence for *_, trace, _ in found)])),
+        (trace.sequence for *_, trace, _ in found),
         supervisor.denoiser,
         {"": on_device(classifier, how.device)},
         batch_size=how.network_batch,

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from superstar.actions import ACTIONS, Denoiser, apply_action
 from superstar.control.observation import observe
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.images import check_images
 from superstar.measures import Distance, ssim
 
@@ -73,19 +73,8 @@ class Transitions:
     again. Images are kept within `memory_limit`, and made anew from the longest kept prefix when
     they are needed.
 
-    Args:
-        batches: each float32 (N, 3, H, W) in [0, 1]. Any sequence will do, also one that loads a
-            batch when asked; each is checked when it is first used.
-        reference: the projected validation set, (n, m).
-        projection: what projected it; applied to every set of images. Any function from images to
-            points (N, m) will do; for the distance `aline_d` it gives an ensemble's predictions
-            (N, K), and the reference is (n, 1 + K), true labels first.
-        distance: between sets of points; a name stands for `Distance.create(name)`.
-        actions: names of the library; a prefix holds indices into them.
-        denoiser: for `dncnn`.
-        data_range: dynamic range of the similarities' SSIM; None asks for none.
-        memory_limit: bytes of images of prefixes to keep, at least 0; batches in `batches` and
-            the images at hand come on top.
+    Arguments are those of `ShiftEnv`; a prefix holds indices into `actions`, and without a
+    `data_range` no similarity is measured.
 
     Raises:
         InputError: no batch, an unknown distance, an unknown or repeated action, `dncnn` without
@@ -219,8 +208,7 @@ def check_actions(actions: Sequence[str], denoiser: Denoiser | None) -> None:
     if len(actions) == 0:
         raise InputError(f"at least one action is needed (known: {', '.join(ACTIONS)})")
     for name in actions:
-        if name not in ACTIONS:
-            raise unknown_name("action", name, ACTIONS)
+        check_name("action", name, ACTIONS)
     if len(set(actions)) < len(actions):
         raise InputError(f"an action is named twice: {', '.join(actions)}")
     if "dncnn" in actions and denoiser is None:

@@ -23,7 +23,7 @@ from superstar.corruptions import (
 )
 from superstar.corruptions.constants import BENCHMARKS, SEVERITIES, STRENGTHS, Constants
 from superstar.corruptions.textures import frost_source
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.images import check_shape, check_values, stream
 from superstar.integers import integer, whole
 
@@ -163,7 +163,7 @@ def corrupt(
     """
     check_shape(images)
     parts = _check_name(name)
-    _check_benchmark(benchmark)
+    check_name("benchmark", benchmark, BENCHMARKS)
     seed, first_index = whole(seed, "seed"), whole(first_index, "first_index")
     if strength is not None:
         strength = _checked_strength(name, strength, images)
@@ -190,9 +190,8 @@ def preset_strengths(name: str, benchmark: str = "imagenet") -> tuple[float, ...
     Raises:
         InputError: an unknown surrogate or benchmark.
     """
-    if name not in STRENGTHS:
-        raise unknown_name("surrogate", name, SURROGATES)
-    _check_benchmark(benchmark)
+    check_name("surrogate", name, SURROGATES)
+    check_name("benchmark", benchmark, BENCHMARKS)
     return STRENGTHS[name][benchmark]
 
 
@@ -255,14 +254,8 @@ def _check_name(name: str) -> list[str]:
     if "" in parts and len(parts) > 1:
         raise InputError(f"shift {name!r} has an empty part: put a name on each side of every '+'")
     for part in parts:
-        if part not in known:
-            raise unknown_name("shift", part, known)
+        check_name("shift", part, known)
     return [part for part in parts if part != "none"]
-
-
-def _check_benchmark(benchmark: str) -> None:
-    if benchmark not in BENCHMARKS:
-        raise unknown_name("benchmark", benchmark, BENCHMARKS)
 
 
 def _checked_strength(name: str, strength: float, images: Tensor) -> float:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from superstar.corruptions.blur import blur_along_line, zoom_positions
+from superstar.corruptions.blur import blur_along_line, gaussian_blur, zoom_positions
 from superstar.corruptions.noise import Generators
 from superstar.corruptions.normal import fill_normal
 from superstar.corruptions.plasma import plasma
@@ -86,10 +86,7 @@ def snow(
     out = np.empty_like(images)
     trails = np.empty((1, height, width), np.float32)
     for image, snowy, generator in zip(images, out, generators, strict=True):
-        noise = np.empty(cut, np.float32)
-        fill_normal(noise, generator)
-        noise *= deviation
-        noise += mean
+        noise = _noise(cut, generator, mean, deviation)
         flakes = _flakes(noise, rows, columns, np.float32(threshold))
         blur_along_line(flakes[None], radius, sigma, generator.uniform(-135, -45), trails)
         _settle(image, trails[0], np.float32(keep), snowy)
@@ -114,11 +111,7 @@ def spatter(
     """
     out = np.empty_like(images)
     for image, wet, generator in zip(images, out, generators, strict=True):
-        noise = np.empty(image.shape[1:], np.float32)
-        fill_normal(noise, generator)
-        noise *= deviation
-        noise += mean
-        liquid = _smooth(noise, sigma)
+        liquid = _smooth(_noise(image.shape[1:], generator, mean, deviation), sigma)
         if muddy:
             puddles = _threshold(liquid, threshold, cv2.THRESH_BINARY)
             cover = _threshold(_smooth(puddles, strength), 0.8, cv2.THRESH_TOZERO)
@@ -129,6 +122,16 @@ def spatter(
             np.multiply(light * np.float32(strength), _TURQUOISE, out=wet)
             wet += image
     return out
+
+
+def _noise(
+    shape: tuple[int, ...], generator: np.random.Generator, mean: float, deviation: float
+) -> NDArray[np.float32]:
+    noise = np.empty(shape, np.float32)
+    fill_normal(noise, generator)
+    noise *= deviation
+    noise += mean
+    return noise
 
 
 def _water(liquid: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -150,10 +153,7 @@ def _threshold(plane: NDArray[np.float32], threshold: float, kind: int) -> NDArr
 
 
 def _smooth(plane: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
-    """Gaussian of `sigma` pixels, as `skimage.filters.gaussian` with its defaults."""
-    side = 2 * int(4 * sigma + 0.5) + 1
-    smooth = cv2.GaussianBlur(plane, (side, side), sigma, borderType=cv2.BORDER_REPLICATE)
-    return np.asarray(smooth, dtype=np.float32)
+    return gaussian_blur(plane[None, None], sigma)[0, 0]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -44,7 +44,6 @@ from superstar.datasets.models import (
 from superstar.datasets.reference_tables import ReferenceTableDataset
 from superstar.datasets.shifted_folders import (
     FolderBenchmark,
-    ShiftedFolders,
     ShiftedFoldersDataset,
     same_images,
 )
@@ -96,7 +95,6 @@ __all__ = [
     "PartitionedImageSets",
     "PointsDataset",
     "ReferenceTableDataset",
-    "ShiftedFolders",
     "ShiftedFoldersDataset",
     "ShiftedSets",
     "StageTimesDataset",

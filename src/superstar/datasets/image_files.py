@@ -48,6 +48,9 @@ class ImageFiles:
     resize: int | None = None
     crop: int | None = None
 
+    def __repr__(self) -> str:
+        return f"ImageFiles({len(self)} images in {self.folder})"
+
     def __len__(self) -> int:
         return len(self.names)
 
@@ -64,9 +67,9 @@ class ImageFiles:
         """
         return from_uint8(read_images(self.take(indices)._paths(), self.resize, self.crop))
 
-    def read(self, batch_size: int, workers: int | None = None) -> Iterator[NDArray[np.uint8]]:
+    def read(self, batch_size: int) -> Iterator[NDArray[np.uint8]]:
         """All images in order, as `superstar.decoding.read_batches` yields them."""
-        return read_batches(self._paths(), batch_size, self.resize, self.crop, workers)
+        return read_batches(self._paths(), batch_size, self.resize, self.crop)
 
     def _paths(self) -> list[Path]:
         return [self.folder / name for name in self.names]
@@ -113,19 +116,12 @@ def list_classes(folder: Path) -> tuple[str, ...]:
     return tuple(classes)
 
 
-def list_images(
-    folder: Path,
-    class_list: Sequence[str],
-    resize: int | None = None,
-    crop: int | None = None,
-) -> ImageFiles:
+def list_images(folder: Path, class_list: Sequence[str]) -> ImageFiles:
     """The images of a folder of class folders, in an order that is the same on every machine.
 
     Args:
         folder: it holds one folder a class, for any of the classes.
         class_list: names of all classes' folders; a label is an index into them.
-        resize: as in `ImageFiles`.
-        crop: as in `ImageFiles`.
 
     Raises:
         InputError: no such folder, no class folders in it or images beside them, one that is not
@@ -160,7 +156,7 @@ def list_images(
             ", ".join(map(str, others[:3])),
             ", ..." if len(others) > 3 else "",
         )
-    return ImageFiles(folder, tuple(names), np.array(labels, np.int64), resize, crop)
+    return ImageFiles(folder, tuple(names), np.array(labels, np.int64))
 
 
 def visible(folder: Path) -> tuple[list[str], list[str]]:

@@ -1,7 +1,6 @@
 """Sets of labelled images: one file or a folder of lazily loaded parts; what shifted sets share."""
 
 from collections.abc import Sequence
-from operator import index
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +12,7 @@ from safetensors.numpy import load_file, save
 from superstar.datasets.whole import FileDataset, Whole, require_file
 from superstar.errors import InputError
 from superstar.images import Images, ImageSet
+from superstar.integers import whole
 
 SEVERITIES = (1, 2, 3, 4, 5)
 
@@ -30,9 +30,9 @@ class ImageSetDataset(FileDataset):
 
     def _write(self, data: ImageSet) -> None:
         arrays = {"images": data.images, "labels": data.labels}
-        whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+        contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
         # Not by the library's save_file, which leaves a file that its owner alone can read.
-        self._filepath.write_bytes(save(whole))
+        self._filepath.write_bytes(save(contiguous))
 
     def load(self) -> ImageSet:
         """Read the set.
@@ -68,19 +68,13 @@ def check_severity(shift: str, severity: int | None) -> int | None:
     """Refuse a severity that the shift cannot have; any kind of integer comes back as `int`.
 
     Raises:
-        InputError: not an integer from 1 to 5, or None, which `none` alone has.
+        InputError: no whole number from 1 to 5, or None, which `none` alone has.
     """
     if shift == "none":
         if severity is not None:
             raise InputError(f"none has no severity: leave {severity!r} out")
         return None
-    try:
-        whole = None if severity is None or isinstance(severity, bool) else index(severity)
-    except TypeError:
-        whole = None
-    if whole not in SEVERITIES:
-        raise InputError(f"severity of {shift} must be an integer from 1 to 5, not {severity!r}")
-    return whole
+    return whole(severity, f"severity of {shift}", SEVERITIES[0], SEVERITIES[-1])
 
 
 def absent_shift(folder: Path, shift: str, there: Sequence[str]) -> InputError:

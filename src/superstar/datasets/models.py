@@ -1,11 +1,11 @@
 """What is learned, and points: safetensors, skops and the supervisor's folder."""
 
 import json
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from kedro_datasets._typing import TablePreview
-from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor, nn
 
 from superstar.datasets import previews
@@ -15,19 +15,27 @@ from superstar.digests import Digests
 from superstar.errors import InputError
 
 
-class ClassifierDataset(FileDataset):
-    """A classifier: safetensors with its architecture in the header."""
+class LearnedDataset(FileDataset):
+    """Base of what a module of ours writes with `save_<kind>` and reads with `load_<kind>`.
+
+    Not imported before it is needed: a catalog is made faster than PyTorch.
+    """
+
+    module: ClassVar[str]
+    kind: ClassVar[str]
 
     def _write(self, data: Any) -> None:
-        from superstar.classifiers import save_classifier
+        getattr(import_module(self.module), f"save_{self.kind}")(data, self._filepath)
 
-        save_classifier(data, self._filepath)
+    def load(self) -> Any:
+        """What was saved, ready for use."""
+        return getattr(import_module(self.module), f"load_{self.kind}")(self._filepath)
 
-    def load(self) -> nn.Module:
-        """Build the network and fill in its weights, ready for inference."""
-        from superstar.classifiers import load_classifier
 
-        return load_classifier(self._filepath)
+class ClassifierDataset(LearnedDataset):
+    """A classifier: safetensors with its architecture in the header."""
+
+    module, kind = "superstar.classifiers", "classifier"
 
 
 class ClassifiersDataset(FileDataset):
@@ -56,7 +64,7 @@ class ClassifiersDataset(FileDataset):
         return {name: load_classifier(files[name]) for name in ordered}
 
 
-class DenoiserDataset(FileDataset):
+class DenoiserDataset(LearnedDataset):
     """A denoiser: safetensors with its shape in the header.
 
     Args:
@@ -64,6 +72,8 @@ class DenoiserDataset(FileDataset):
         half: whether weights are kept in half precision.
         metadata: for Kedro's plugins.
     """
+
+    module, kind = "superstar.actions", "denoiser"
 
     def __init__(
         self, *, filepath: str, half: bool = False, metadata: dict[str, Any] | None = None
@@ -75,12 +85,6 @@ class DenoiserDataset(FileDataset):
         from superstar.actions import save_denoiser
 
         save_denoiser(data, self._filepath, half=self._half)
-
-    def load(self) -> nn.Module:
-        """Build the network and fill in its weights, ready for inference."""
-        from superstar.actions import load_denoiser
-
-        return load_denoiser(self._filepath)
 
 
 class ActorDataset(FileDataset):
@@ -227,34 +231,16 @@ def _by_number(file: Path) -> tuple[str, int]:
     return (name, int(number)) if number.isdigit() else (file.stem, 0)
 
 
-class CriticDataset(FileDataset):
+class CriticDataset(LearnedDataset):
     """The value network of training: safetensors."""
 
-    def _write(self, data: Any) -> None:
-        from superstar.control.networks import save_critic
-
-        save_critic(data, self._filepath)
-
-    def load(self) -> nn.Module:
-        """The network."""
-        from superstar.control.networks import load_critic
-
-        return load_critic(self._filepath)
+    module, kind = "superstar.control.networks", "critic"
 
 
-class TreeDataset(FileDataset):
+class TreeDataset(LearnedDataset):
     """An operability tree in skops' format, which holds data only."""
 
-    def _write(self, data: DecisionTreeClassifier) -> None:
-        from superstar.control.operability import save_tree
-
-        save_tree(data, self._filepath)
-
-    def load(self) -> DecisionTreeClassifier:
-        """The tree."""
-        from superstar.control.operability import load_tree
-
-        return load_tree(self._filepath)
+    module, kind = "superstar.control.operability", "tree"
 
 
 class PointsDataset(FileDataset):

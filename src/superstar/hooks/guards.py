@@ -157,6 +157,7 @@ class ProvenanceHook:
         self._digests = Digests()
         self._made: dict[str, str] = {}
         self._resuming = False
+        self._outdated: list[str] = []
         self._unsaved: set[str] = set()
         self._checkpoint: Checkpoint | None = None
 
@@ -183,8 +184,20 @@ class ProvenanceHook:
         if self._resuming:
             for _, dataset in self._artifacts(stale & pipeline.all_outputs()):
                 dataset.invalidate()
-        for name in sorted(stale & pipeline.inputs()):
-            logger.warning("%s was made with other parameters than this run's configuration", name)
+        self._outdated = sorted(stale & pipeline.inputs())
+        if self._outdated:
+            logger.warning(
+                "made with other parameters than this run's configuration: %s",
+                ", ".join(self._outdated),
+            )
+
+    @hook_impl(tryfirst=True)
+    def after_pipeline_run(self) -> None:
+        """Tell MLflow, before the run closes, which inputs its parameters do not explain."""
+        import mlflow
+
+        if self._outdated and mlflow.active_run() is not None:
+            mlflow.set_tag("made_with_other_parameters", ", ".join(self._outdated))
 
     @hook_impl
     def before_node_run(self, node: Node, inputs: dict[str, Any]) -> None:
@@ -221,6 +234,11 @@ class ProvenanceHook:
         if not self._unsaved:
             self._forget()
             keep_in(None)
+
+    @hook_impl
+    def on_pipeline_error(self) -> None:
+        """Leave the checkpoint to a run that resumes: what comes next in this thread has none."""
+        keep_in(None)
 
     def _forget(self) -> None:
         if self._checkpoint is not None:

@@ -11,6 +11,7 @@ from kedro.io import DataCatalog
 from kedro.pipeline.node import Node
 
 from superstar.datasets.stage_times import StageTimesDataset
+from superstar.datasets.whole import Whole
 
 logger = logging.getLogger(__name__)
 
@@ -81,6 +82,9 @@ class StageHook:
         for stage, seconds in self._seconds.items():
             logger.info("%-22s %6.1f s  %5.2f GB", stage, seconds, self._peaks[stage])
         logger.info("%-22s %6.1f s  %5.2f GB", "whole run", total, peak)
+        report = self._catalog.get("report")
+        if "reporting" in self._seconds and isinstance(report, Whole):
+            logger.info("the report: %s", report.location)
         if mlflow.active_run() is not None:
             mlflow.log_metrics(
                 {f"stage_seconds.{stage}": s for stage, s in self._seconds.items()}

@@ -241,7 +241,8 @@ def _shortest(name: str, names: Iterable[str]) -> str:
 
 
 def _text(value: Any) -> str:
-    return str(value).replace("'", "").replace(", ", ",")
+    text = str(value).replace("'", "").replace(", ", ",")
+    return Path(text).name or text if text.startswith(("/", "~")) else text
 
 
 def _note(changed: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.integers import whole
 
 _REAL = (
@@ -54,13 +54,11 @@ class Distance(ABC):
         Raises:
             InputError: unknown kind, or an unknown or unusable option.
         """
-        if kind not in Distance._kinds:
-            raise unknown_name("distance", kind, Distance._kinds)
+        check_name("distance", kind, Distance._kinds)
         made = Distance._kinds[kind]
         known = [field.name for field in fields(made)]
         for name in options:
-            if name not in known:
-                raise unknown_name(f"option of the distance {kind!r}", name, known)
+            check_name(f"option of the distance {kind!r}", name, known)
         return made(**options)
 
     @staticmethod

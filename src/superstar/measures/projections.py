@@ -17,7 +17,7 @@ from numba import njit, prange
 from numpy.typing import NDArray
 from torch import Tensor
 
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.images import check_images, stream
 from superstar.integers import whole
 
@@ -87,8 +87,7 @@ class Projection(ABC):
         Raises:
             InputError: unknown kind, m outside [1, n], or unusable mean or std.
         """
-        if kind not in Projection._kinds:
-            raise unknown_name("projection", kind, Projection._kinds)
+        check_name("projection", kind, Projection._kinds)
         return Projection._kinds[kind](
             n=n,
             m=m,

@@ -27,7 +27,6 @@ from superstar.parameters.studies import (
     ProjectionStudy,
     Reporting,
     RunTimeSweep,
-    Sensitivity,
     TrainingSweep,
 )
 from superstar.parameters.whole import Parameters, is_text
@@ -51,7 +50,6 @@ __all__ = [
     "Published",
     "Reporting",
     "RunTimeSweep",
-    "Sensitivity",
     "SeverityCalibration",
     "SurrogateGeneration",
     "Training",

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, check_name
 from superstar.parameters.base import (
     Colour,
     Count,
@@ -108,8 +108,7 @@ class SeverityCalibration(Section):
         from superstar.corruptions import SURROGATES
 
         for name, grid in grids.items():
-            if name not in SURROGATES:
-                raise unknown_name("surrogate", name, SURROGATES)
+            check_name("surrogate", name, SURROGATES)
             if len(set(grid)) < 5 or len(set(grid)) < len(grid):
                 raise InputError(f"{name}: a grid needs at least five strengths, all different")
         if missing := set(SURROGATES) - set(grids):
@@ -132,8 +131,7 @@ class PolicySurrogates(Section):
         from superstar.corruptions import SURROGATES
 
         for name in names:
-            if name not in SURROGATES:
-                raise unknown_name("surrogate", name, SURROGATES)
+            check_name("surrogate", name, SURROGATES)
         return without_repeats(names)
 
 

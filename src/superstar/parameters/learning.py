@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
-from superstar.errors import unknown_name
+from superstar.errors import check_name
 from superstar.parameters.base import (
     Count,
     Fraction,
@@ -99,8 +99,7 @@ class Published(Section):
     def _is_known(cls, layout: str) -> str:
         from superstar.classifiers import LAYOUTS
 
-        if layout not in LAYOUTS:
-            raise unknown_name("layout of a checkpoint", layout, LAYOUTS)
+        check_name("layout of a checkpoint", layout, LAYOUTS)
         return layout
 
 

@@ -179,6 +179,9 @@ def _first_line(error: ValidationError, values: dict[str, Any]) -> str:
     name = ".".join(path)
     if first["type"] == "extra_forbidden":
         known = [f"{'.'.join(path[:-1])}.{field}".lstrip(".") for field in _fields(path[:-1])]
+        deeper = [full for full in _names(values) if full.endswith(f".{path[-1]}")]
+        if len(path) == 1 and deeper:
+            return f"unknown parameter {name!r}; did you mean {deeper[0]!r}?"
         return str(unknown_name("parameter", name, known))
     if first["type"] == "missing":
         return f"parameter {name} is missing"
@@ -189,6 +192,17 @@ def _first_line(error: ValidationError, values: dict[str, Any]) -> str:
     if len(given) > LONGEST_VALUE:
         given = ""
     return f"parameter {name}{given}: {message[:1].lower()}{message[1:]}"
+
+
+def _names(values: dict[str, Any]) -> list[str]:
+    """The full names of all parameters."""
+    return [
+        full
+        for name, value in values.items()
+        for full in (
+            (f"{name}.{inner}" for inner in _names(value)) if isinstance(value, dict) else [name]
+        )
+    ]
 
 
 def _without_kinds(path: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from superstar.classifiers import predict
 from superstar.control import Supervisor
 from superstar.control.algorithm import Trace, run_algorithm
-from superstar.control.networks import sampled
+from superstar.control.networks import SampledPolicy
 from superstar.control.protocol import DIGITS
 from superstar.control.transitions import Transitions
 from superstar.datasets import ShiftedSets
@@ -45,15 +45,14 @@ def trace_examples(
     """
     given, run = Reporting.model_validate(reporting), Execution.model_validate(execution)
     tried = Evaluation.model_validate(evaluation)
-    if supervisor.denoiser is not None:
-        supervisor.denoiser.to(run.device)
+    supervisor = supervisor.on(run.device)
     clean = sets.load("none", None)
 
     def draw(shift: str, severity: int, rng: np.random.Generator) -> tuple[Images, Transitions]:
         """A batch, clean and shifted."""
         places = rng.permutation(len(clean))[: tried.batch_size]
         images = sets.load(shift, severity).batch(places)
-        return clean.take(places), _transitions(images, supervisor)
+        return clean.take(places), supervisor.transitions([images], 2 * images.nbytes)
 
     def accuracies(images: Tensor, labels: Tensor) -> dict[str, float]:
         numbers = {}
@@ -70,14 +69,14 @@ def trace_examples(
 
     shift, severity = given.example_beta_shift, given.example_beta_severity
     brakes = replace(supervisor.brakes, beta=given.example_beta)
-    longest: Trace | None = None
-    for trial in range(tried.trials):
+
+    def choose(trial: int) -> tuple[Trace, tuple[Images, Transitions]]:
         rng = stream(seed, "example_beta", trial)
         drawn = draw(shift, severity, rng)
-        trace = run_algorithm(drawn[1], 0, sampled(supervisor.actor), brakes, rng)
-        if longest is None or len(trace.sequence) > len(longest.sequence):
-            batch, longest = drawn, trace
-    assert longest is not None  # There is at least one trial.
+        return run_algorithm(drawn[1], 0, SampledPolicy(supervisor.actor), brakes, rng), drawn
+
+    trials = map(choose, range(tried.trials))
+    longest, batch = max(trials, key=lambda chosen: len(chosen[0].sequence))
     last = longest.steps[-1]
     failed = [last.action] if last.action is not None and last.reason == "beta" else []
     loose = _stages(*batch, list(longest.sequence), failed, accuracies).assign(
@@ -94,18 +93,6 @@ def _longest(trials: pd.DataFrame) -> tuple[int, int, list[str]]:
     ordered = trials.assign(length=trials["sequence"].map(len), gain=gain)
     row = ordered.nlargest(1, ["length", "gain"]).iloc[0]
     return int(row["severity"]), int(row["trial"]), list(row["sequence"])
-
-
-def _transitions(images: Tensor, supervisor: Supervisor) -> Transitions:
-    return Transitions(
-        [images],
-        supervisor.validation_points,
-        supervisor.projection,
-        distance=supervisor.distance,
-        actions=supervisor.actions,
-        denoiser=supervisor.denoiser,
-        memory_limit=2 * images.nbytes,
-    )
 
 
 def _stages(

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from torch import nn
 
 from superstar.control import Supervisor
-from superstar.control.networks import Actor, sampled
+from superstar.control.networks import Actor, SampledPolicy
 from superstar.control.points import OWN, Point, Setting, from_table, lay_out, to_table
 from superstar.control.protocol import Cell
 from superstar.control.rivals import Actors
@@ -120,7 +120,7 @@ def train_policies(
     held_out = policy_batches(batches, "held_out", policy)
     env = supervisor.on(run.device).environment(held_out, **given.environment)
     returns = [
-        (name, mean_return(env, sampled(actor), len(held_out), given.discount, seed))
+        (name, mean_return(env, SampledPolicy(actor), len(held_out), given.discount, seed))
         for name, actor in actors.items()
     ]
     env.close()
@@ -192,5 +192,5 @@ def _measure(
     classifier: nn.Module,
     how: Measuring,
 ) -> list[dict[str, Any]]:
-    policies = {name: sampled(actor) for name, (actor, _) in actors.items()}
+    policies = {name: SampledPolicy(actor) for name, (actor, _) in actors.items()}
     return measure_set(cell.keys, load(), from_table(table), policies, supervisor, classifier, how)
