@@ -47,9 +47,10 @@ def train_on(
         threads=run.threads,
         device=run.device,
     )
-    settings = given.gate.model_dump(exclude={"images"})
+    settings = given.gate.model_dump(exclude={"images", "strength"})
     clean = [islice(each, given.gate.images) for each in (_read(design), held.images)]
     network.gate = gate_of(network.cpu(), clean, **settings)
+    network.strength = given.gate.strength
     return network.fuse(), losses
 
 
