@@ -135,6 +135,10 @@ def _method(model: Denoiser) -> Method:
     return lambda images, sigma: denoise(model, images)
 
 
+def _network(model: Denoiser) -> Method:
+    return lambda images, sigma: torch.cat([unclipped(model, part) for part in images.split(3)])
+
+
 def _test_images(folder: Path, names: Path, count: int) -> NDArray[np.uint8]:
     """Of classes that environment imagenet tests on, as conf/imagenet_sample.yml parts them."""
     files = LabelledFilesDataset(folder=str(folder), classes=str(names)).load()().design
@@ -158,13 +162,16 @@ def main() -> None:
         print(published_table(given.whole, denoisers, given.reference).to_markdown(index=False))
     if given.imagenet is not None:
         clean = from_uint8(_test_images(given.imagenet, given.classes, given.images))
-        methods: dict[str, Method] = {name: _method(model) for name, model in denoisers.items()}
+        methods: dict[str, Method] = {
+            f"{name}, action": _method(model) for name, model in denoisers.items()
+        }
+        whole = {f"{name}, network": _network(model) for name, model in denoisers.items()}
         others: dict[str, Method] = {
             "OpenCV non-local means": non_local_means,
             "BayesShrink of scikit-image": bayes_shrink,
             "wavelet_bayes": lambda images, sigma: apply_action(images, "wavelet_bayes"),
         }
-        print(clipped_table(clean, methods | others).to_markdown(index=False))
+        print(clipped_table(clean, whole | methods | others).to_markdown(index=False))
         plain = {f"{name}, float32": partial(float32, model) for name, model in denoisers.items()}
         print(speed_table(clean[:8], methods | plain | others).to_markdown(index=False))
 

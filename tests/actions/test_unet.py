@@ -37,6 +37,10 @@ def test_the_gate_leaves_what_has_little_noise_and_lets_pass_what_has_much(netwo
     assert torch.equal(restored[0], images[0])
     torch.testing.assert_close(restored[1], images[1] - 0.015 / 2)
     assert torch.equal(restored[2], images[2] - found[2])
+    network.strength = 0.5
+    part = network.gated(images, images - found)
+    assert torch.equal(part[0], images[0])
+    torch.testing.assert_close(part[2], images[2] - found[2] / 2)
 
 
 def test_images_of_a_batch_do_not_know_each_other(network):
@@ -66,3 +70,5 @@ def test_refuses_shapes_that_cannot_be():
             UNet(**shape)
     with pytest.raises(InputError, match="gate must rise"):
         UNet(gate=(0.1, 0.1))
+    with pytest.raises(InputError, match="strength"):
+        UNet(strength=1.5)

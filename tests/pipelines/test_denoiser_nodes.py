@@ -52,7 +52,14 @@ BLIND = {
     "steps": 20,
     "learning_rate": 1e-3,
     "clip_norm": 0.5,
-    "gate": {"clean_share": 0.1, "margin": 1.2, "rise": 2.0, "jpeg_quality": 85, "images": 4},
+    "gate": {
+        "clean_share": 0.1,
+        "margin": 1.2,
+        "rise": 2.0,
+        "strength": 0.8,
+        "jpeg_quality": 85,
+        "images": 4,
+    },
 }
 EXECUTION = {
     "device": "cpu",
@@ -138,5 +145,6 @@ def test_the_packages_denoiser_is_made_from_pictures_and_small_images(tmp_path):
     assert isinstance(denoiser, UNet)
     assert denoiser.widths == (8, 16)
     assert denoiser.gate[1] == pytest.approx(2 * denoiser.gate[0])
+    assert denoiser.strength == 0.8
     assert len(curve) == 2
     assert np.isfinite(nodes.assess(denoiser, source, given, None, 0)["psnr_gain_db.sigma_25"])

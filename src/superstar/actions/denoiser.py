@@ -20,7 +20,7 @@ KIND = "denoiser"
 SHAPES: dict[str, type[DnCNN] | type[UNet]] = {"dncnn": DnCNN, "unet": UNet}
 PIXELS_AT_ONCE = {"cpu": 2**17, "gpu": 2**22}
 
-PACKAGED_SHA256 = "a5f7e1408a9f045aa69d6854fbf2767fdf6cab04e11a92a3f581e8a8a0d51635"
+PACKAGED_SHA256 = "4f22c18c7ea0488d0695db443d398423ee79582b6ac1020aca792f69b17f3ee5"
 """Of the file of `packaged_denoiser`."""
 
 Denoiser = DnCNN | UNet

@@ -35,11 +35,12 @@ class UNet(nn.Module):
             level once.
         unshuffle: side of the blocks of pixels that become channels.
         gate: root mean square of the noise found in an image up to which `gated` takes none off,
-            and that from which on it takes all off, in the images' units.
+            and that from which on it takes off all that it ever does, in the images' units.
+        strength: the largest share of the noise found that `gated` takes off, at most 1.
 
     Raises:
         InputError: no level, not one number of blocks a level, a number below 1, or a gate that
-            does not rise.
+            does not rise, or a strength out of its range.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class UNet(nn.Module):
         blocks: Sequence[int] = (1, 3, 2),
         unshuffle: int = 2,
         gate: Sequence[float] = (0.0, 1e-6),
+        strength: float = 1.0,
     ) -> None:
         super().__init__()
         if not len(widths) == len(blocks) > 0 or min(*widths, *blocks, unshuffle) < 1:
@@ -58,7 +60,9 @@ class UNet(nn.Module):
         if not 0 <= gate[0] < gate[1]:
             raise InputError(f"the gate must rise from at least 0, but is {list(gate)}")
         self.widths, self.blocks, self.unshuffle = tuple(widths), tuple(blocks), unshuffle
-        self.gate = (gate[0], gate[1])
+        if not 0 < strength <= 1:
+            raise InputError(f"the strength must lie in (0, 1], but is {strength}")
+        self.gate, self.strength = (gate[0], gate[1]), strength
         outer = 3 * unshuffle**2
         self.head = nn.Conv2d(outer, widths[0], 3, padding=1)
         above = list(zip(widths[:-1], widths[1:], blocks[:-1], strict=True))
@@ -96,6 +100,7 @@ class UNet(nn.Module):
             "blocks": self.blocks,
             "unshuffle": self.unshuffle,
             "gate": self.gate,
+            "strength": self.strength,
         }
 
     @property
@@ -129,7 +134,8 @@ class UNet(nn.Module):
         """
         found = (images - restored).square().mean((1, 2, 3), keepdim=True).sqrt()
         least, most = self.gate
-        return torch.lerp(images, restored, ((found - least) / (most - least)).clamp(0, 1))
+        share = self.strength * ((found - least) / (most - least)).clamp(0, 1)
+        return torch.lerp(images, restored, share)
 
     @classmethod
     def fused(cls, **shape: Any) -> "UNet":

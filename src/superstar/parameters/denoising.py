@@ -39,13 +39,14 @@ class Gate(Section):
     """Up to where the denoiser leaves images as they are.
 
     Nothing is taken off images in which it finds less noise than in all but a share of clean ones,
-    times `margin`; all that it finds from `rise` times that on. So many images of each kind are
-    looked at, as they are and through JPEG.
+    times `margin`; from `rise` times that on `strength` of all that it finds. So many images of
+    each kind are looked at, as they are and through JPEG.
     """
 
     clean_share: Fraction
     margin: Positive
     rise: Annotated[float, Field(gt=1)]
+    strength: Fraction
     jpeg_quality: Quality
     images: Count
 

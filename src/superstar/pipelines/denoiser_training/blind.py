@@ -41,9 +41,10 @@ def train_on(
         checkpoint=own_part("denoiser"),
     )
     losses = train_blind_denoiser(network, crops, NoiseMix(**given.noise.model_dump()), schedule)
-    settings = given.gate.model_dump(exclude={"images"})
+    settings = given.gate.model_dump(exclude={"images", "strength"})
     clean = [islice(each, given.gate.images) for each in (_read(design), held.images)]
     network.gate = gate_of(network.cpu(), clean, **settings)
+    network.strength = given.gate.strength
     return network.fuse(), losses
 
 
