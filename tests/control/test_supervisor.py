@@ -13,8 +13,7 @@ from numpy.testing import assert_allclose
 from safetensors.torch import save_file
 from sklearn.tree import DecisionTreeClassifier
 
-from superstar.actions import ACTIONS
-from superstar.actions.dncnn import DnCNN, save_denoiser
+from superstar.actions import ACTIONS, DnCNN, save_denoiser
 from superstar.control import Supervisor
 from superstar.control.algorithm import Brakes, select_transforms
 from superstar.control.networks import Actor, sampled, save_actor
