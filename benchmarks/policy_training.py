@@ -10,7 +10,7 @@ from rich.console import Console
 
 from benchmarks.agreement.setups import cifar100, read_parquet_images
 from benchmarks.machine import facts
-from superstar.actions.dncnn import DnCNN, load_denoiser
+from superstar.actions import DnCNN, load_denoiser
 from superstar.control import ShiftEnv
 from superstar.corruptions import corrupt
 from superstar.errors import InputError
