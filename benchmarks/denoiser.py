@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from skimage.restoration import denoise_wavelet
 from torch import Tensor
 
-from superstar.actions import Denoiser, apply_action, denoise, packaged_denoiser, read_denoiser
+from superstar.actions import Denoiser, denoise, packaged_denoiser, read_denoiser
 from superstar.datasets import LabelledFilesDataset
 from superstar.decoding import read_image
 from superstar.images import from_uint8, stream, to_uint8
@@ -169,7 +169,6 @@ def main() -> None:
         others: dict[str, Method] = {
             "OpenCV non-local means": non_local_means,
             "BayesShrink of scikit-image": bayes_shrink,
-            "wavelet_bayes": lambda images, sigma: apply_action(images, "wavelet_bayes"),
         }
         print(clipped_table(clean, whole | methods | others).to_markdown(index=False))
         plain = {f"{name}, float32": partial(float32, model) for name, model in denoisers.items()}
