@@ -181,7 +181,8 @@ def _first_line(error: ValidationError, values: dict[str, Any]) -> str:
         known = [f"{'.'.join(path[:-1])}.{field}".lstrip(".") for field in _fields(path[:-1])]
         deeper = [full for full in _names(values) if full.endswith(f".{path[-1]}")]
         if len(path) == 1 and deeper:
-            return f"unknown parameter {name!r}; did you mean {deeper[0]!r}?"
+            nearest = min(deeper, key=lambda full: (full.count("."), full))
+            return f"unknown parameter {name!r}; did you mean {nearest!r}?"
         return str(unknown_name("parameter", name, known))
     if first["type"] == "missing":
         return f"parameter {name} is missing"
