@@ -14,11 +14,11 @@ from superstar.errors import InputError
 
 
 def snapshot(root: Path) -> dict[str, tuple[int, int]]:
-    """Every artifact with its size and time of change; the lock of a run is none."""
+    """Every artifact with its size and time of change; locks and digests of files are none."""
     return {
         str(path.relative_to(root)): (path.stat().st_size, path.stat().st_mtime_ns)
         for path in sorted((root / "data").rglob("*"))
-        if path.is_file() and path.suffix != ".lock"
+        if path.is_file() and path.suffix != ".lock" and path.parent.name != ".digests"
     }
 
 

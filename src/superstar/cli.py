@@ -167,7 +167,7 @@ def _check_runner(options: dict[str, Any]) -> None:
     from kedro import runner
 
     name = options.get("runner")
-    if name and "." not in name and not hasattr(runner, name):
+    if name and not hasattr(runner, name.rpartition(".")[2]):
         raise unknown_name("runner", name, ["SequentialRunner"])
     if options.get("is_async"):
         raise InputError("--async would part artifacts from their run in MLflow: leave it out")

@@ -80,7 +80,8 @@ class Digests:
             settled = [folder for folder in digests if before - looks[folder][1] > TICK]
             record.update({folder: [looks[folder][0], digests[folder]] for folder in settled})
             if settled and self._place is not None:
-                _write(_path(self._place, root), {"root": str(root), "folders": record})
+                with suppress(OSError):  # It only saves time.
+                    _write(_path(self._place, root), {"root": str(root), "folders": record})
         digests = {folder: digests.get(folder) or record[folder][1] for folder in folders}
         whole = hashlib.sha256()
         for folder, digest in digests.items():

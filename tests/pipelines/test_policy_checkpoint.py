@@ -131,6 +131,14 @@ def test_a_plain_run_starts_afresh(interrupted):
     assert interrupted.episodes == 8
 
 
+def test_what_an_interrupted_fresh_run_did_not_reach_is_made_by_the_next(project):
+    project.run()
+    with pytest.raises(KeyboardInterrupt):
+        project.run(fail_at=6)
+    project.run(**RESUME)
+    assert project.episodes == 4
+
+
 def test_a_run_that_ends_between_training_and_saving_trains_no_more(project, monkeypatch):
     def full(*arguments):
         raise KeyboardInterrupt

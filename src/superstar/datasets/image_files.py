@@ -166,7 +166,8 @@ def visible(folder: Path) -> tuple[list[str], list[str]]:
         InputError: no such folder, or a name that is not UTF-8, which no list or table could hold.
     """
     if not folder.is_dir():
-        raise InputError(f"folder {folder} does not exist")
+        problem = "is a file, not a folder" if folder.exists() else "does not exist"
+        raise InputError(f"folder {folder} {problem}")
     with os.scandir(folder) as entries:
         shown = sorted((e.name, e.is_dir()) for e in entries if not e.name.startswith("."))
     for name in (str(folder), *(name for name, _ in shown)):

@@ -146,10 +146,11 @@ class InputHook:
 class ProvenanceHook:
     """Stamps every artifact with what it was made from, and tells which can be kept.
 
-    With `--only-missing-outputs` the artifacts that this run's parameters would not give lose
-    their stamps first, so that Kedro, which asks each dataset whether it exists, runs just the
-    nodes whose outputs are missing. A node that was interrupted goes on from its checkpoint and
-    from the pieces that it saved then, if they are from the same; any other run starts it afresh.
+    The artifacts that a run will make lose their stamps first: with `--only-missing-outputs` those
+    alone that this run's parameters would not give, so that Kedro, which asks each dataset whether
+    it exists, runs just the nodes whose outputs are missing. A node that was interrupted goes on
+    from its checkpoint and from the pieces that it saved then, if they are from the same; any
+    other run starts it afresh.
     """
 
     def __init__(self) -> None:
@@ -181,9 +182,10 @@ class ProvenanceHook:
             self._identities(read),
             self._digests,
         )
-        if self._resuming:
-            for _, dataset in self._artifacts(stale & pipeline.all_outputs()):
-                dataset.invalidate()
+        made = pipeline.all_outputs()
+        # A fresh run that is interrupted leaves nothing that a resumed one would take for its own.
+        for _, dataset in self._artifacts(stale & made if self._resuming else made):
+            dataset.invalidate()
         self._outdated = sorted(stale & pipeline.inputs())
         if self._outdated:
             logger.warning(
