@@ -1,8 +1,8 @@
 """Muon: orthogonal updates of the kernels of convolutions, AdamW for all else.
 
 K. Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024; updates as large
-as AdamW's after J. Liu et al., "Muon is Scalable for LLM Training", 2025. On the denoiser it needs
-about half of AdamW's steps.
+as AdamW's after J. Liu et al., "Muon is Scalable for LLM Training", 2025. PyTorch's own takes
+matrices alone, not the kernels of convolutions.
 """
 
 from collections.abc import Callable
