@@ -198,11 +198,29 @@ def test_outside_the_project_its_commands_are_there(tmp_path, monkeypatch, capsy
     assert find_run_command("superstar") is run
 
 
+SERVER = """
+import socket, subprocess, sys
+
+class Server:
+    def __init__(self, command):
+        print(command)
+        self.socket = socket.create_server(("127.0.0.1", int(command[command.index("--port") + 1])))
+
+    def poll(self):
+        return None
+
+    def wait(self):
+        return 0
+
+subprocess.Popen = Server
+from superstar.__main__ import main
+main()
+"""
+"""Listens in MLflow's place."""
+
+
 def test_the_address_of_the_runs(module_copy):
-    served = module_copy.python(
-        "import subprocess, sys; subprocess.call = lambda command: print(command) or 0; "
-        "sys.argv[1:] = ['ui', '--port', '5099']; "
-        "from superstar.__main__ import main; main()"
-    ).stdout
-    assert "http://127.0.0.1:5099/#/experiments/1/runs?viewStateShareKey=superstar" in served
+    served = module_copy.python(SERVER, "ui", "--port", "5099").stdout
+    *_, last = served.splitlines()
+    assert "http://127.0.0.1:5099/#/experiments/1/runs?viewStateShareKey=superstar" in last
     assert f"sqlite:///{module_copy.root}/mlflow.db" in served
