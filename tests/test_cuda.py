@@ -30,7 +30,7 @@ from superstar.control import ShiftEnv, Supervisor
 from superstar.control.actor_critic import PolicySchedule, train_actor_critic
 from superstar.control.networks import Actor
 from superstar.control.thresholds import choose_beta, clean_ratios
-from superstar.corruptions import COMPOSITES, SHIFTS, SURROGATES, corrupt
+from superstar.corruptions import ALL_SHIFTS, COMPOSITES, SURROGATES, corrupt
 from superstar.errors import InputError
 from superstar.images import ImageSet, check_images, to_uint8
 from superstar.measures import (
@@ -124,7 +124,7 @@ def test_eight_bits(noisy):
     assert np.array_equal(to_uint8(noisy.cuda()), to_uint8(noisy))
 
 
-@pytest.mark.parametrize("name", [*SURROGATES, *SHIFTS, COMPOSITES[0], "none"])
+@pytest.mark.parametrize("name", [*SURROGATES, *ALL_SHIFTS, COMPOSITES[0], "none"])
 def test_shifts(clean, name):
     images = clean[:4].cuda()
     before = images.clone()

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from superstar.corruptions import (
+    ALL_SHIFTS,
     BENCHMARKS,
+    C_BAR_SHIFTS,
     COMPOSITES,
     EXTRA_SHIFTS,
     SHIFTS,
@@ -26,7 +28,7 @@ from superstar.corruptions.normal import fill_normal
 from superstar.errors import InputError
 from superstar.images import stream
 
-NAMES = (*SURROGATES, *SHIFTS)
+NAMES = (*SURROGATES, *ALL_SHIFTS)
 RANDOM = ("uniform_noise", *(shift for shift in SHIFTS if shift.endswith("noise")))
 
 
@@ -118,7 +120,8 @@ def test_range_and_finiteness_on_awkward_images(name: str, benchmark: str) -> No
 # of even size moves the image by half a pixel; a sigmoid of gain 4 is nearest to the identity; and
 # shifts that draw shapes have tests of their own.
 SHAPES = ("glass_blur", "motion_blur", "elastic_transform", "snow", "frost", "fog", "spatter")
-GROWING = [n for n in NAMES if n not in ("saturate", "median_blur", "sigmoid_decrease", *SHAPES)]
+APART = ("saturate", "median_blur", "sigmoid_decrease", *SHAPES, *C_BAR_SHIFTS)
+GROWING = [name for name in NAMES if name not in APART]
 
 
 @pytest.mark.parametrize("benchmark", BENCHMARKS)
@@ -180,6 +183,7 @@ def test_a_noise_twice_is_not_the_same_noise_twice() -> None:
 def test_sets_of_shifts_are_spelt_out() -> None:
     assert spell_out("fog imagenet_cp") == ["fog", *COMPOSITES]
     assert spell_out(["imagenet_c_standard", "spatter"]) == [*STANDARD_SHIFTS, "spatter"]
+    assert spell_out("imagenet_c_bar") == list(C_BAR_SHIFTS)
     assert spell_out([]) == []
 
 
@@ -188,9 +192,11 @@ def test_frost_s_source_is_told_where_there_is_frost() -> None:
     assert frost_of(["fog", "snow"]) is None
 
 
-def test_the_benchmark_has_fifteen_shifts_and_four_more() -> None:
+def test_the_benchmarks_have_fifteen_shifts_four_more_and_ten() -> None:
     assert (len(STANDARD_SHIFTS), len(EXTRA_SHIFTS)) == (15, 4)
-    assert SHIFTS == STANDARD_SHIFTS + EXTRA_SHIFTS == tuple(SEVERITIES)
+    assert SHIFTS == STANDARD_SHIFTS + EXTRA_SHIFTS
+    assert (len(C_BAR_SHIFTS), len(set(ALL_SHIFTS))) == (10, 29)
+    assert ALL_SHIFTS == SHIFTS + C_BAR_SHIFTS == tuple(SEVERITIES)
     for name, tables in SEVERITIES.items():
         lengths = {len(constants) for table in tables.values() for constants in table}
         assert list(tables) == list(BENCHMARKS), name

@@ -2,6 +2,8 @@
 
 from superstar.corruptions.constants import BENCHMARKS
 from superstar.corruptions.registry import (
+    ALL_SHIFTS,
+    C_BAR_SHIFTS,
     COMPOSITES,
     EXTRA_SHIFTS,
     SHIFT_SETS,
@@ -17,8 +19,10 @@ from superstar.corruptions.surrogates import STRENGTH_LABELS
 from superstar.corruptions.textures import frost_source
 
 __all__ = [
+    "ALL_SHIFTS",
     "BENCHMARKS",
     "COMPOSITES",
+    "C_BAR_SHIFTS",
     "EXTRA_SHIFTS",
     "SHIFTS",
     "SHIFT_SETS",

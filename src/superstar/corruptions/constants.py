@@ -2,7 +2,10 @@
 
 Surrogates: DC4L, appendix "Surrogate Corruptions", for `imagenet`; the values that its authors
 used on CIFAR-100 for `cifar`. Benchmark shifts: ImageNet-C and CIFAR-10-C / CIFAR-100-C
-(Hendrycks & Dietterich, 2019), which differ from one another.
+(Hendrycks & Dietterich, 2019), which differ from one another; ImageNet-C̄ and CIFAR-10-C̄ (Mintun,
+Kirillov & Xie, 2021), which share five shifts. To the other five of ImageNet-C̄ its authors gave ten
+constants for 32×32 pixels, to choose from for CIFAR-10-C̄; `cifar` has every second of those, from
+the weakest.
 """
 
 from collections.abc import Mapping
@@ -173,5 +176,55 @@ SEVERITIES: Mapping[str, Mapping[str, tuple[Constants, ...]]] = {
     "saturate": {
         "imagenet": ((0.3, 0), (0.1, 0), (2, 0), (5, 0.1), (20, 0.2)),
         "cifar": ((0.3, 0), (0.1, 0), (1.5, 0), (2, 0.1), (2.5, 0.2)),
+    },
+    # standard deviations up to which pixels turn black
+    "blue_noise_sample": {
+        "imagenet": ((-2.26,), (-2.02,), (-1.78,), (-1.3,), (-0.82,)),
+        "cifar": ((-2.29,), (-2.08,), (-1.87,), (-1.45,), (-1.24,)),
+    },
+    # standard deviation
+    "brownish_noise": {
+        "imagenet": ((6.4 / 255,), (12.8 / 255,), (19.2 / 255,), (25.6 / 255,), (32 / 255,)),
+        "cifar": ((16 / 255,), (25.6 / 255,), (35.2 / 255,), (41.6 / 255,), (44.8 / 255,)),
+    },
+    # depth in sides of the image, light
+    "caustic_refraction": {
+        "imagenet": ((0.1175, 0.47), (0.16, 0.64), (0.245, 0.98), (0.33, 1.32), (0.4575, 1.83)),
+        "cifar": ((0.07, 0.28), (0.11, 0.44), (0.15, 0.6), (0.19, 0.76), (0.23, 0.92)),
+    },
+    # share of the black fields covered
+    "checkerboard_cutout": {
+        "imagenet": ((0.2,), (0.3,), (0.4,), (0.5,), (0.6,)),
+        "cifar": ((0.1,), (0.2,), (0.3,), (0.4,), (0.5,)),
+    },
+    # height from trough to crest
+    "cocentric_sine_waves": {
+        "imagenet": ((38.4 / 255,), (64 / 255,), (102.4 / 255,), (115.2 / 255,), (128 / 255,)),
+        "cifar": ((6.4 / 255,), (19.2 / 255,), (32 / 255,), (44.8 / 255,), (57.6 / 255,)),
+    },
+    # half the power of the distance with which the image fades
+    "inverse_sparkles": {
+        "imagenet": ((0.13,), (0.26,), (0.52,), (1.17,), (1.3,)),
+        "cifar": ((0.13,), (0.195,), (0.325,), (0.585,), (0.65,)),
+    },
+    # share of the noise
+    "perlin_noise": {
+        "imagenet": ((0.23,), (0.26,), (0.29,), (0.38,), (0.44,)),
+        "cifar": ((0.23,), (0.29,), (0.35,), (0.41,), (0.47,)),
+    },
+    # share of the noise
+    "plasma_noise": {
+        "imagenet": ((30.4 / 255,), (44.8 / 255,), (54.4 / 255,), (59.2 / 255,), (64 / 255,)),
+        "cifar": ((4.48 / 255,), (13.44 / 255,), (22.4 / 255,), (31.36 / 255,), (40.32 / 255,)),
+    },
+    # height over the middle
+    "single_frequency_greyscale": {
+        "imagenet": ((19.6 / 255,), (29.4 / 255,), (39.2 / 255,), (88.2 / 255,), (98 / 255,)),
+        "cifar": ((5.88 / 255,), (17.64 / 255,), (29.4 / 255,), (41.16 / 255,), (52.92 / 255,)),
+    },
+    # radius in sides of the image
+    "sparkles": {
+        "imagenet": ((0.01,), (0.02,), (0.03,), (0.05,), (0.06,)),
+        "cifar": ((0.007,), (0.035,), (0.056,), (0.063,), (0.07,)),
     },
 }

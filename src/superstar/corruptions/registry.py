@@ -14,10 +14,14 @@ from torch import Tensor
 
 from superstar.corruptions import (
     blur,
+    caustics,
     digital,
     distortion,
     noise,
+    patterns,
     photometric,
+    sparkles,
+    spectra,
     surrogates,
     weather,
 )
@@ -41,6 +45,16 @@ _RANDOM: Mapping[str, Callable[..., NDArray[np.float32]]] = {
     "fog": weather.fog,
     "elastic_transform": distortion.elastic_transform,
     "spatter": weather.spatter,
+    "blue_noise_sample": spectra.blue_noise_sample,
+    "brownish_noise": spectra.brownish_noise,
+    "caustic_refraction": caustics.caustic_refraction,
+    "checkerboard_cutout": patterns.checkerboard_cutout,
+    "cocentric_sine_waves": patterns.cocentric_sine_waves,
+    "inverse_sparkles": sparkles.inverse_sparkles,
+    "perlin_noise": patterns.perlin_noise,
+    "plasma_noise": patterns.plasma_noise,
+    "single_frequency_greyscale": patterns.single_frequency_greyscale,
+    "sparkles": sparkles.sparkles,
 }
 
 # Functions of (images, *constants).
@@ -85,6 +99,20 @@ STANDARD_SHIFTS = (
 )
 EXTRA_SHIFTS = ("speckle_noise", "gaussian_blur", "spatter", "saturate")
 SHIFTS = STANDARD_SHIFTS + EXTRA_SHIFTS
+# Mintun, Kirillov & Xie (2021), ImageNet-C̄: chosen for being unlike those of ImageNet-C.
+C_BAR_SHIFTS = (
+    "blue_noise_sample",
+    "brownish_noise",
+    "caustic_refraction",
+    "checkerboard_cutout",
+    "cocentric_sine_waves",
+    "inverse_sparkles",
+    "perlin_noise",
+    "plasma_noise",
+    "single_frequency_greyscale",
+    "sparkles",
+)
+ALL_SHIFTS = SHIFTS + C_BAR_SHIFTS
 # DC4L, table of composite ImageNet-C shifts.
 NOISES = ("gaussian_noise", "shot_noise", "impulse_noise", "speckle_noise")
 COMPOSITES = tuple(
@@ -94,11 +122,12 @@ COMPOSITES = tuple(
 SHIFT_SETS: Mapping[str, tuple[str, ...]] = {
     "imagenet_c": SHIFTS,
     "imagenet_c_standard": STANDARD_SHIFTS,
+    "imagenet_c_bar": C_BAR_SHIFTS,
     "imagenet_cp": COMPOSITES,
     "noises": NOISES,
 }
-"""Several shifts under one name: the benchmark's 19, its 15 that are averaged, the 12 composites,
-the four noises.
+"""Several shifts under one name: ImageNet-C's 19, its 15 that are averaged, ImageNet-C̄'s ten, the
+12 composites, the four noises.
 """
 
 
@@ -139,14 +168,16 @@ def corrupt(
 
     Constants mean at any size what they mean in the benchmark: radii and widths of blurs, of grains
     and of motion are pixels, so that blurs are harsher on smaller images; elastic's map, zoom,
-    pixelate and clouds follow the image's size.
+    pixelate and clouds follow the image's size. So do the shifts of ImageNet-C̄, save the waves of
+    `single_frequency_greyscale`.
 
     Args:
         images: float32 (N, 3, H, W) in [0, 1], of any size from 16 × 16.
-        name: one of `SURROGATES` or `SHIFTS`; several of them joined by "+", applied from left
-            to right at the same severity, each with its own constants and stream; or "none".
+        name: one of `SURROGATES` or `ALL_SHIFTS`; several of them joined by "+", applied from
+            left to right at the same severity, each with its own constants and stream; or "none".
         severity: 1 (weakest) to 5; of no account for "none".
-        benchmark: whose constants, "imagenet" (ImageNet-C) or "cifar" (CIFAR-C).
+        benchmark: whose constants, "imagenet" (ImageNet-C, ImageNet-C̄) or "cifar" (CIFAR-C,
+            CIFAR-10-C̄).
         seed: of the random streams, at least 0.
         first_index: position of the first image in its set, at least 0.
         strength: for surrogates, replaces the severity's constant: half-width of the uniform
@@ -249,7 +280,7 @@ def _constants(name: str, severity: int, benchmark: str) -> Constants:
 
 def _check_name(name: str) -> list[str]:
     """The parts of a name that change anything."""
-    known = (*SURROGATES, *SHIFTS, "none")
+    known = (*SURROGATES, *ALL_SHIFTS, "none")
     parts = name.split("+") if isinstance(name, str) else [name]
     if "" in parts and len(parts) > 1:
         raise InputError(f"shift {name!r} has an empty part: put a name on each side of every '+'")
