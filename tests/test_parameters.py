@@ -5,7 +5,7 @@ import pytest
 from kedro.config import OmegaConfigLoader
 from pydantic import ValidationError
 
-from superstar.corruptions import COMPOSITES, STANDARD_SHIFTS
+from superstar.corruptions import C_BAR_SHIFTS, COMPOSITES, STANDARD_SHIFTS
 from superstar.errors import InputError
 from superstar.parameters import BenchmarkGeneration, Parameters
 
@@ -209,6 +209,8 @@ def test_a_set_of_shifts_stands_for_its_members():
     listed = ["imagenet_c_standard", "imagenet_cp", "saturate"]
     shifts = BenchmarkGeneration(shifts=listed, batch_size=1).shifts
     assert shifts == [*STANDARD_SHIFTS, *COMPOSITES, "saturate"]
+    others = BenchmarkGeneration(shifts=["imagenet_c_bar", "fog+sparkles"], batch_size=1).shifts
+    assert others == [*C_BAR_SHIFTS, "fog+sparkles"]
     with pytest.raises(ValidationError, match="'gaussian_noise' is named twice"):
         BenchmarkGeneration(shifts=["imagenet_c", "gaussian_noise"], batch_size=1)
 

@@ -12,7 +12,7 @@ from PIL import Image
 
 from projects import Project, make_project
 from superstar import __version__
-from superstar.corruptions import COMPOSITES, STANDARD_SHIFTS, corrupt, frost_source
+from superstar.corruptions import C_BAR_SHIFTS, COMPOSITES, STANDARD_SHIFTS, corrupt, frost_source
 from superstar.datasets import (
     ClassFoldersDataset,
     ExternalFoldersDataset,
@@ -186,7 +186,8 @@ def test_only_what_will_be_made_again_is_warned_of(folder, tmp_path, caplog):
     output = ImageFoldersDataset(filepath=str(tmp_path / "out"))
     check_places(places(folder, output.location), again=True)
     images = ClassFoldersDataset(folder=str(folder)).load()
-    output.save(nodes.corrupt_files(images, GIVEN, "imagenet", 0))
+    given = GIVEN | {"shifts": ["contrast+fog", "sparkles"]}
+    output.save(nodes.corrupt_files(images, given, "imagenet", 0))
     output.stamp("this")
     check_places(places(folder, output.location), again=False)
     assert "will be replaced" not in caplog.text
@@ -201,6 +202,8 @@ def test_shifts_and_severities_may_be_words_with_spaces():
     one = Corrupt.model_validate(GIVEN | {"shifts": "imagenet_c_standard", "severities": 3})
     assert one.shifts == list(STANDARD_SHIFTS)
     assert one.severities == [3]
+    others = Corrupt.model_validate(GIVEN | {"shifts": "imagenet_c_bar"})
+    assert others.shifts == list(C_BAR_SHIFTS)
 
 
 @pytest.mark.parametrize(

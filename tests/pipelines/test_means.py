@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from superstar.control.intervals import Bootstrap
-from superstar.corruptions import COMPOSITES, SHIFT_SETS, SHIFTS, STANDARD_SHIFTS
+from superstar.corruptions import C_BAR_SHIFTS, COMPOSITES, SHIFT_SETS, SHIFTS, STANDARD_SHIFTS
 from superstar.pipelines.reporting import means
 
 IMAGES = 20
@@ -50,11 +50,13 @@ def test_sets_of_shifts_are_averaged_apart():
     accuracies |= dict.fromkeys(SHIFTS, (0.5, 0.5))
     accuracies |= {"saturate": (0.5, 1.0), "fog": (0.5, 0.25), "shot_noise": (0.5, 0.6)}
     accuracies |= dict.fromkeys(COMPOSITES, (0.2, 0.3))
+    accuracies |= dict.fromkeys(C_BAR_SHIFTS, (0.4, 0.5)) | {"sparkles": (0.4, 0.4)}
     table = means.mean_table(*own(results_of(accuracies)), BOOTSTRAP).set_index("group")
     assert table["shifts"].to_dict() == {name: len(SHIFT_SETS[name]) for name in table.index}
     assert table.loc["imagenet_cp", ["shifted", "recovered"]].tolist() == pytest.approx([20, 30])
     assert table.loc["imagenet_c", "delta"] == pytest.approx((50 - 25 + 10) / 19)
     assert table.loc["imagenet_c_standard", "delta"] == pytest.approx((-25 + 10) / 15)
+    assert table.loc["imagenet_c_bar", "delta"] == pytest.approx(9)
     assert table.loc["noises", "delta"] == pytest.approx(10 / 4)
     assert (table["delta_low"] < table["delta"]).all()
     assert (table["delta"] < table["delta_high"]).all()

@@ -63,15 +63,15 @@ def rising(values: list[Any]) -> list[Any]:
 
 def known_shifts(shifts: list[str]) -> list[str]:
     """The shifts with sets of them spelt out, if all are known and none occurs twice."""
-    from superstar.corruptions import SHIFT_SETS, SHIFTS, spell_out
+    from superstar.corruptions import ALL_SHIFTS, SHIFT_SETS, spell_out
 
     listed = spell_out(shifts)
     for shift in listed:
         for part in shift.split("+"):
             if not part:
                 raise InputError(f"{shift!r} has an empty part: put a name on each side of '+'")
-            if part not in SHIFTS:
-                raise unknown_name("shift", part, [*SHIFTS, *SHIFT_SETS])
+            if part not in ALL_SHIFTS:
+                raise unknown_name("shift", part, [*ALL_SHIFTS, *SHIFT_SETS])
     return without_repeats(listed)
 
 

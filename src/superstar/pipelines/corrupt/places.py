@@ -6,7 +6,7 @@ from pathlib import Path
 
 from kedro.io import DataCatalog
 
-from superstar.corruptions import SHIFTS
+from superstar.corruptions import ALL_SHIFTS
 from superstar.datasets import ClassFoldersDataset, ImageFoldersDataset, JSONDataset
 from superstar.datasets.image_folders import CLASSES
 from superstar.decoding import user_path
@@ -86,5 +86,5 @@ def _strangers(output: Path) -> list[str]:
         for name in names
         if name not in (CLASSES, "none")
         and not name.startswith(".")
-        and not set(name.split("+")) <= set(SHIFTS)
+        and not set(name.split("+")) <= set(ALL_SHIFTS)
     ]
