@@ -25,14 +25,6 @@ SMALL = {
         "policy": {"batch_size": 12, "training_batches": 1, "held_out_batches": 1}
     },
     "classifier_training": {"published": {"standard": "mine:network"}},
-    "denoiser_training": {
-        "depth": 3,
-        "width": 16,
-        "crop": 16,
-        "epochs": 40,
-        "batch_size": 16,
-        "assessed_images": 24,
-    },
     "operability": {"depths": [3], "shared_images": 0.5},
     "policy_training": {"episodes": 4},
     "benchmark_generation": {"shifts": ["gaussian_noise", "gaussian_noise+contrast", "fog"]},
