@@ -66,7 +66,7 @@ def assess(
         denoiser, images, sigmas=given.assessed_sigmas, seed=seed, jpeg_quality=jpeg_quality
     )
     advice = "train one on the run's own images (denoiser_training.source=train)"
-    if given.source == "train":
+    if given.trained:
         advice = "train it longer (denoiser_training.epochs), or on more images"
     for sigma, gain in gains.items():
         if gain < 0:

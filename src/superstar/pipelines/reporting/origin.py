@@ -40,7 +40,7 @@ def classifiers_table(
 
 def denoiser(given: DenoiserTraining) -> str:
     """Where the denoiser behind `dncnn` comes from, in words."""
-    if given.source == "train":
+    if given.trained:
         return f"a DnCNN trained here on the clean training images, epochs: {given.epochs}"
     return "the package's own" if given.file is None else f"that of `{Path(given.file).name}`"
 
