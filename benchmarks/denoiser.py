@@ -217,6 +217,7 @@ def main() -> None:
     )
     given = parser.parse_args()
     torch.set_num_threads(1)
+    cv2.setNumThreads(1)
     denoisers: dict[str, Denoiser] = {"packaged": packaged_denoiser(), **named(given.also)}
     actions = {f"{name}, action": _action(model) for name, model in denoisers.items()}
     if given.whole:
