@@ -27,6 +27,7 @@ from superstar.corruptions import SHIFT_SETS
 from superstar.datasets import ShiftedSets
 from superstar.errors import InputError
 from superstar.images import Images
+from superstar.parameters import Parameters
 from superstar.pipelines.evaluation.nodes import CONTROLLER
 from superstar.pipelines.pages import readable, table
 from superstar.settings import CONFIG_LOADER_ARGS
@@ -50,7 +51,6 @@ class Run:
     """What a finished run left, as far as it is read here.
 
     Attributes:
-        benchmark: its name.
         sets: shifted test sets.
         classifier: the ordinary one.
         trials: a row a trial of the run's own controller: `shift`, `severity` (0 for clean images),
@@ -59,11 +59,10 @@ class Run:
         parameters: of its environment.
     """
 
-    benchmark: str
     sets: ShiftedSets
     classifier: nn.Module
     trials: pd.DataFrame
-    parameters: Mapping[str, Any]
+    parameters: Parameters
 
     @property
     def cells(self) -> list[Cell]:
@@ -88,15 +87,15 @@ def read_run(project: Path, environment: str) -> Run:
     if not (conf / environment).is_dir():
         raise InputError(f"{conf} has no environment {environment!r}")
     loader = ProjectConfigLoader(str(conf), env=environment, **CONFIG_LOADER_ARGS)
-    catalog, parameters = DataCatalog.from_config(loader["catalog"]), loader["parameters"]
+    catalog = DataCatalog.from_config(loader["catalog"])
+    parameters = Parameters.check(loader["parameters"])
     tables = ("evaluation_results", "evaluation_first_actions")
     if not all(catalog.exists(name) for name in tables):
         raise InputError(
-            f"there is no finished run of {parameters['benchmark']}: kedro run --env {environment}"
+            f"there is no finished run of {parameters.benchmark}: kedro run --env {environment}"
         )
     results, first = (_own(catalog.load(name)) for name in tables)
     return Run(
-        parameters["benchmark"],
         catalog.load("shifted_sets"),
         catalog.load("classifier_standard"),
         results.merge(first[["shift", "severity", "trial", "action", "outcome"]]),
@@ -123,16 +122,16 @@ def corrections(also: Sequence[str], enlarge: int) -> dict[str, Correction]:
 
 
 def always_on(
-    images: Images, classifier: nn.Module, methods: Mapping[str, Correction], run: Mapping[str, Any]
+    images: Images, classifier: nn.Module, methods: Mapping[str, Correction], given: Parameters
 ) -> dict[str, float]:
     """Accuracy in percent on a set as it is and after each correction; the set is streamed."""
-    size = run["execution"]["batch_size"]
+    size = given.execution.batch_size
     hits = dict.fromkeys((SHIFTED, *methods), 0)
     for part in parts(len(images), size):
         noisy, labels = images.batch(part), torch.from_numpy(np.array(images.labels[part]))
         for name in hits:
             seen = methods[name](noisy) if name in methods else noisy
-            said = predict(classifier, seen, size, precision=run["evaluation"]["precision"])
+            said = predict(classifier, seen, size, precision=given.evaluation.precision)
             hits[name] += int((said == labels).sum())
     return {name: 100 * count / len(images) for name, count in hits.items()}
 
@@ -186,9 +185,9 @@ def summary(cells: pd.DataFrame) -> str:
     )
 
 
-def compose(run: Run, cells: pd.DataFrame) -> str:
+def compose(benchmark: str, cells: pd.DataFrame) -> str:
     """The page."""
-    text = f"""# What a denoiser that is always on would give back: {run.benchmark}
+    text = f"""# What a denoiser that is always on would give back: {benchmark}
 
 Written by `python -m benchmarks.denoiser_ceiling` from a run. Accuracy of `{CLASSIFIER}` in \
 percent on the shifted test sets as they are, with each denoiser always on, and as the run's \
@@ -216,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     try:
         run = read_run(given.project, given.env)
-        methods = corrections(given.also, run.parameters["denoiser_training"]["enlarge"])
+        methods = corrections(given.also, run.parameters.denoiser_training.enlarge)
         rows = []
         with Console(stderr=True).status("") as status:
             for cell in run.cells:
@@ -226,7 +225,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 rows.append(cell_row(cell, reached, run.of(cell)))
     except InputError as error:
         sys.exit(f"error: {error}")
-    page = compose(run, pd.DataFrame(rows))
+    page = compose(run.parameters.benchmark, pd.DataFrame(rows))
     print(page, end="")
     if given.output:
         given.output.write_text(page, encoding="utf-8")
