@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from skimage.restoration import denoise_wavelet
 from torch import Tensor
 
-from superstar.actions import Denoiser, denoise, packaged_denoiser, read_denoiser
-from superstar.datasets import LabelledFilesDataset
+from superstar.actions import Denoiser, UNet, denoise, packaged_denoiser, read_denoiser
+from superstar.classifiers import accuracy, load_named
+from superstar.datasets import LabelledFilesDataset, LabelledImagesDataset
 from superstar.decoding import read_image
 from superstar.images import from_uint8, stream, to_uint8
 from superstar.jpeg import through_jpeg
@@ -24,7 +25,13 @@ from superstar.training import supports_bfloat16
 
 PUBLISHED_SIGMAS = (15, 25, 35, 50, 75)
 CLIPPED_SIGMAS = (15, 25, 50, 100)
+GAUSSIAN_NOISE = (0.0, 0.08, 0.12, 0.18, 0.26, 0.38)
+"""None, and the strengths of ImageNet-C's five severities."""
+CLASSIFIER = "efficientnet_lite0"
+SMALL_IMAGES = 5000
+"""Of CIFAR-100's test images, the first."""
 JPEG_QUALITY = 85
+QUALITIES = (None, JPEG_QUALITY)
 CROP, RESIZE = 224, 256
 REPEATS = 5
 
@@ -91,16 +98,19 @@ def _reference(path: Path, images: str, sigma: int) -> dict[str, float]:
     return dict(zip(rows["method"], rows["psnr"], strict=True))
 
 
+def stored(clean: Tensor, sigma: float, quality: int | None) -> Tensor:
+    """With Gaussian noise of sigma of 255, clipped, rounded to 8 bits, and as JPEG if so."""
+    noise = stream(0, "noise", round(sigma)).standard_normal(clean.shape, dtype=np.float32)
+    noisy = from_uint8(to_uint8((clean + torch.from_numpy(noise) * (sigma / 255)).clamp(0, 1)))
+    return noisy if quality is None else through_jpeg(noisy, quality)
+
+
 def clipped_table(clean: Tensor, methods: Mapping[str, Method]) -> pd.DataFrame:
     """Mean PSNR on images with noise clipped to 8 bits, through JPEG and not."""
     rows = []
-    for quality in (None, JPEG_QUALITY):
+    for quality in QUALITIES:
         for sigma in CLIPPED_SIGMAS:
-            noise = stream(0, "noise", sigma).standard_normal(clean.shape, dtype=np.float32)
-            noisy = (clean + torch.from_numpy(noise) * (sigma / 255)).clamp(0, 1)
-            noisy = from_uint8(to_uint8(noisy))
-            if quality is not None:
-                noisy = through_jpeg(noisy, quality)
+            noisy = stored(clean, sigma, quality)
             row: dict[str, object] = {"jpeg": quality or "none", "sigma": sigma}
             row["noisy"] = round(psnr(noisy, clean).mean().item(), 2)
             for name, method in methods.items():
@@ -109,16 +119,51 @@ def clipped_table(clean: Tensor, methods: Mapping[str, Method]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def accuracy_table(
+    clean: Tensor, labels: NDArray[np.int64], actions: Mapping[str, Method]
+) -> pd.DataFrame:
+    """Accuracy of the classifier in percent on noisy JPEG images, always with the action."""
+    classifier = load_named(CLASSIFIER, CROP)
+    rows = []
+    for sigma in GAUSSIAN_NOISE:
+        noisy = stored(clean, 255 * sigma, JPEG_QUALITY)
+        seen = {"noisy": noisy, **{name: on(noisy, sigma) for name, on in actions.items()}}
+        reached = {name: accuracy(classifier, each, labels) for name, each in seen.items()}
+        percent = {name: round(100 * share, 1) for name, share in reached.items()}
+        rows.append({"sigma": sigma, **percent})
+    return pd.DataFrame(rows)
+
+
+def unchanged_table(sets: Mapping[str, Tensor], actions: Mapping[str, Method]) -> pd.DataFrame:
+    """How many clean images come back as they are, bit by bit."""
+    rows = []
+    for name, clean in sets.items():
+        for quality in QUALITIES:
+            images = clean if quality is None else through_jpeg(clean, quality)
+            row: dict[str, object] = {"clean": name, "jpeg": quality or "none", "of": len(images)}
+            for action, on in actions.items():
+                row[action] = int((on(images, 0.0) == images).flatten(1).all(1).sum())
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
 def speed_table(images: Tensor, methods: Mapping[str, Method]) -> pd.DataFrame:
-    """Images a second on one thread, the methods in turn, each one's best."""
+    """Time of an image on one thread, the methods in turn, each one's best."""
     best = dict.fromkeys(methods, np.inf)
     for _ in range(REPEATS):
         for name, method in methods.items():
             started = time.thread_time()
             method(images, 25.0)
             best[name] = min(best[name], time.thread_time() - started)
-    speeds = {name: round(len(images) / seconds, 1) for name, seconds in best.items()}
-    return pd.DataFrame({"denoiser": speeds.keys(), "images a second": speeds.values()})
+    rows = [
+        {
+            "denoiser": name,
+            "ms an image": round(1000 * seconds / len(images), 1),
+            "images a second": round(len(images) / seconds, 1),
+        }
+        for name, seconds in best.items()
+    ]
+    return pd.DataFrame(rows)
 
 
 def float32(model: Denoiser, images: Tensor, sigma: float) -> Tensor:
@@ -127,11 +172,13 @@ def float32(model: Denoiser, images: Tensor, sigma: float) -> Tensor:
         return model(images.contiguous(memory_format=torch.channels_last)).clamp(0, 1)
 
 
-def _named(pairs: Iterable[str]) -> dict[str, Denoiser]:
-    return {name: read_denoiser(path) for name, _, path in (p.partition("=") for p in pairs)}
+def named(pairs: Iterable[str], enlarge: int = 1) -> dict[str, Denoiser]:
+    """Denoisers by name from NAME=FILE; `enlarge` is for published ones."""
+    given = [pair.partition("=") for pair in pairs]
+    return {name: read_denoiser(path, enlarge) for name, _, path in given}
 
 
-def _method(model: Denoiser) -> Method:
+def _action(model: Denoiser) -> Method:
     return lambda images, sigma: denoise(model, images)
 
 
@@ -139,12 +186,22 @@ def _network(model: Denoiser) -> Method:
     return lambda images, sigma: torch.cat([unclipped(model, part) for part in images.split(3)])
 
 
-def _test_images(folder: Path, names: Path, count: int) -> NDArray[np.uint8]:
+def _test_images(folder: Path, names: Path, count: int) -> tuple[Tensor, NDArray[np.int64]]:
     """Of classes that environment imagenet tests on, as conf/imagenet_sample.yml parts them."""
     files = LabelledFilesDataset(folder=str(folder), classes=str(names)).load()().design
-    tested = files.take(np.flatnonzero(~split_by_class(files.labels, 300, 0)))
-    chosen = tested.names[:: max(1, len(tested) // count)][:count]
-    return np.stack([read_image(files.folder / name, RESIZE, CROP) for name in chosen])
+    tested = np.flatnonzero(~split_by_class(files.labels, 300, 0))
+    chosen = files.take(tested[:: max(1, len(tested) // count)][:count])
+    pictures = [read_image(files.folder / name, RESIZE, CROP) for name in chosen.names]
+    return from_uint8(np.stack(pictures)), chosen.labels
+
+
+def _small_images(folder: Path) -> Tensor:
+    images = LabelledImagesDataset(folder=str(folder)).load()().test
+    return images.take(slice(0, SMALL_IMAGES)).batch()
+
+
+def _print(table: pd.DataFrame) -> None:
+    print(table.to_markdown(index=False), end="\n\n", flush=True)
 
 
 def main() -> None:
@@ -153,26 +210,37 @@ def main() -> None:
     parser.add_argument("--reference", type=Path, help="published figures as CSV")
     parser.add_argument("--imagenet", type=Path, help="folder of classes, for its test classes")
     parser.add_argument("--classes", type=Path, help="list of all classes")
-    parser.add_argument("--images", type=int, default=100, help="of ImageNet")
-    parser.add_argument("--also", nargs="*", default=[], metavar="NAME=FILE", help="denoisers")
+    parser.add_argument("--images", type=int, default=200, help="of ImageNet")
+    parser.add_argument("--cifar100", type=Path, help="folder of CIFAR-100")
+    parser.add_argument(
+        "--also", nargs="*", default=[], metavar="NAME=FILE", help="denoisers of a run, say"
+    )
     given = parser.parse_args()
     torch.set_num_threads(1)
-    denoisers: dict[str, Denoiser] = {"packaged": packaged_denoiser(), **_named(given.also)}
+    cv2.setNumThreads(1)
+    denoisers: dict[str, Denoiser] = {"packaged": packaged_denoiser(), **named(given.also)}
+    actions = {f"{name}, action": _action(model) for name, model in denoisers.items()}
     if given.whole:
-        print(published_table(given.whole, denoisers, given.reference).to_markdown(index=False))
+        _print(published_table(given.whole, denoisers, given.reference))
+    clean_sets = {}
     if given.imagenet is not None:
-        clean = from_uint8(_test_images(given.imagenet, given.classes, given.images))
-        methods: dict[str, Method] = {
-            f"{name}, action": _method(model) for name, model in denoisers.items()
-        }
-        whole = {f"{name}, network": _network(model) for name, model in denoisers.items()}
+        clean, labels = _test_images(given.imagenet, given.classes, given.images)
+        clean_sets["ImageNet"] = clean
         others: dict[str, Method] = {
             "OpenCV non-local means": non_local_means,
             "BayesShrink of scikit-image": bayes_shrink,
         }
-        print(clipped_table(clean, whole | methods | others).to_markdown(index=False))
+        # A DnCNN has no gate: its action takes off all that it finds.
+        gated = {name: model for name, model in denoisers.items() if isinstance(model, UNet)}
+        whole = {f"{name}, network": _network(model) for name, model in gated.items()}
         plain = {f"{name}, float32": partial(float32, model) for name, model in denoisers.items()}
-        print(speed_table(clean[:8], methods | plain | others).to_markdown(index=False))
+        _print(clipped_table(clean, whole | actions | others))
+        _print(speed_table(clean[:8], actions | plain | others))
+        _print(accuracy_table(clean, labels, actions))
+    if given.cifar100 is not None:
+        clean_sets["CIFAR-100"] = _small_images(given.cifar100)
+    if clean_sets:
+        _print(unchanged_table(clean_sets, actions))
 
 
 if __name__ == "__main__":

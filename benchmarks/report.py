@@ -40,9 +40,10 @@ def _size(results: Results, peaks: Peaks) -> str:
 Distances are between {count} and {count} points of {results.dimensions:,} dimensions, `aline_d` \
 between labels instead. The column "reads" is our time as a multiple of one read of the call's \
 input (PyTorch's sum of it, with all threads), about the least that a call can take which looks at \
-every value. `dncnn` is the network that this project trains by default, with random weights; the \
-published one beside it is larger, so that ratio is what the smaller network saves. `step` is one \
-`ShiftEnv.step` with `{STEP_ACTION}` on images not seen before: {", ".join(STEP_PARTS)}."""
+every value. `dncnn` is the network that a run trains (`denoiser_training.source: train`), with \
+random weights; the published one beside it is larger, so that ratio is what the smaller network \
+saves. `step` is one `ShiftEnv.step` with `{STEP_ACTION}` on images not seen before: \
+{", ".join(STEP_PARTS)}."""
     ]
     if results.made:
         sections.append(

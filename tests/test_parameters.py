@@ -128,7 +128,6 @@ def test_every_environment_is_valid(environment):
         ("distance.mean", [float("inf")] * 3, "parameter distance.mean.0 = inf"),
         ("distance.dimensions", 4097, "images of 64x64 pixels allow 4096 at most"),
         ("denoiser_training.source", "absent.pth", "there is no checkpoint absent.pth: see"),
-        ("denoiser_training.crop", 65, "images of 64x64 pixels allow 64 at most"),
         ("severity_calibration.images", 1001, "half of data_preparation.validation gives 1000"),
         ("data_preparation.train", 2499, "batch_size = 2500: data_preparation.train gives 2499"),
         ("surrogate_generation.policy.batch_size", 1001, "policy.batch_size = 1001: half of"),
@@ -158,6 +157,13 @@ def test_a_mistake_is_named_in_one_line(base, path, value, message):
         Parameters.check(set_value(base, path, value))
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_crop_of_a_denoiser_counts_where_one_is_trained(base):
+    large = set_value(base, "denoiser_training.crop", 65)
+    assert Parameters.check(large).denoiser_training.source == "packaged"
+    with pytest.raises(InputError, match=r"crop = 65: images of 64x64 pixels allow 64 at most"):
+        Parameters.check(set_value(large, "denoiser_training.source", "train"))
 
 
 @pytest.mark.parametrize(

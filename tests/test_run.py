@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from projects import load_catalog
-from superstar.actions import ACTIONS
+from superstar.actions import ACTIONS, DnCNN, UNet, load_denoiser
 from superstar.control import Supervisor
 from superstar.images import from_uint8
 from superstar.pipeline_registry import PIPELINES, register_pipelines
@@ -99,6 +99,7 @@ def test_the_report_tells_how_long_every_stage_took(finished_run):
     page = finished_run.data("08_reporting/report.md").read_text()
     assert all(f"| {stage} " in page for stage in [*PIPELINES, "whole run"])
     assert "classifier_training:" in page
+    assert "The denoiser behind `dncnn`: the package's own." in page
     assert "Test set: 68 images" in page
     assert "a batch of 20 images" in page
     assert "(../../../docs/departures.md)" in page
@@ -150,6 +151,21 @@ def test_mlflow_holds_the_curves_of_policy_training(finished_run):
         history = client.get_metric_history(run.info.run_id, f"policy/{column}")
         assert [point.step for point in history] == list(range(8))
         assert [point.value for point in history] == pytest.approx(curves[column].tolist())
+
+
+def test_a_denoiser_of_the_runs_own_is_one_parameter_away(project_copy):
+    path = project_copy.data("06_models/denoiser.safetensors")
+    assert isinstance(load_denoiser(path), UNet)
+    train = ("--params", "denoiser_training.source=train")
+    outcome = project_copy.run("--pipelines", "denoiser_training", *train)
+    assert outcome.returncode == 0, outcome.stderr
+    assert isinstance(load_denoiser(path), DnCNN)
+    losses = pd.read_parquet(project_copy.data("07_model_output/curves/denoiser.parquet"))["loss"]
+    assert len(losses) == 6
+    client = mlflow.MlflowClient(f"sqlite:///{project_copy.root / 'mlflow.db'}")
+    run, *_ = client.search_runs(["1"])
+    history = client.get_metric_history(run.info.run_id, "denoiser/loss")
+    assert [point.value for point in history] == pytest.approx(losses.tolist())
 
 
 def test_nothing_is_left_to_do(module_copy):

@@ -195,7 +195,7 @@ def test_an_image_fares_the_same_alone_and_in_company(name, photos, denoiser):
 def test_refuses_unknown_names_missing_denoisers_and_other_input(photos):
     with pytest.raises(InputError, match="did you mean 'bilateral'"):
         apply_action(photos, "bilatral")
-    with pytest.raises(InputError, match="needs a denoiser"):
+    with pytest.raises(InputError, match="needs a denoiser: packaged_denoiser"):
         apply_action(photos, "dncnn")
     for name in ACTIONS:
         with pytest.raises(InputError, match="must lie in"):

@@ -31,13 +31,6 @@ SMALL = {
         "standard": {"epochs": 5, "batch_size": 32, "learning_rate": 0.01},
         **{name: {"epochs": 1, "batch_size": 32} for name in ("augmix", "noisymix", "puzzlemix")},
     },
-    "denoiser_training": {
-        "depth": 3,
-        "width": 16,
-        "epochs": 8,
-        "batch_size": 16,
-        "assessed_images": 34,
-    },
     "operability": {"depths": [3]},
     "policy_training": {"episodes": 4, "beta_draws": 2},
     "benchmark_generation": {"shifts": ["gaussian_noise", "fog"]},

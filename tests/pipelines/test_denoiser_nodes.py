@@ -7,7 +7,7 @@ import pytest
 import torch
 from PIL import Image
 
-from superstar.actions import DnCNN, UNet, save_denoiser
+from superstar.actions import DnCNN, UNet, packaged_denoiser, save_denoiser
 from superstar.datasets import DenoiserImages, LabelledFilesDataset, LabelledImages
 from superstar.errors import InputError
 from superstar.images import ImageSet
@@ -95,6 +95,26 @@ def test_training_gives_a_loss_an_epoch(images):
     assert denoiser.shape["depth"] == 3
     assert curve["epoch"].tolist() == [1, 2]
     assert (curve["loss"] > 0).all()
+
+
+def test_the_packages_denoiser_is_taken_without_training(images):
+    given = GIVEN | {"source": "packaged"}
+    denoiser, curve = nodes.train(images, given, None, EXECUTION, 0)
+    assert denoiser is packaged_denoiser()
+    assert curve.empty
+    assert nodes.assess(denoiser, images, given, None, 0)["psnr_gain_db.sigma_25"] > 0
+
+
+@pytest.mark.parametrize(
+    ("source", "advice"), [("train", "train it longer"), ("packaged", "train one on the run's own")]
+)
+def test_a_denoiser_that_does_harm_is_told_with_what_to_do(
+    images, monkeypatch, caplog, source, advice
+):
+    monkeypatch.setattr(nodes, "psnr_gains", lambda *_, **__: {15: -2.0, 25: 1.0})
+    nodes.assess(packaged_denoiser(), images, GIVEN | {"source": source}, None, 0)
+    (message,) = caplog.messages
+    assert f"sigma 15 worse, by 2.0 dB: {advice}" in message
 
 
 def test_a_published_denoiser_is_taken_instead(images, tmp_path):

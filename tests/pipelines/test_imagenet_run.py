@@ -6,6 +6,7 @@ import pytest
 import yaml
 from PIL import Image
 
+from benchmarks import denoiser_ceiling
 from projects import Project, make_project
 from superstar.corruptions import SURROGATES
 
@@ -25,14 +26,6 @@ SMALL = {
         "policy": {"batch_size": 12, "training_batches": 1, "held_out_batches": 1}
     },
     "classifier_training": {"published": {"standard": "mine:network"}},
-    "denoiser_training": {
-        "depth": 3,
-        "width": 16,
-        "crop": 16,
-        "epochs": 40,
-        "batch_size": 16,
-        "assessed_images": 24,
-    },
     "operability": {"depths": [3], "shared_images": 0.5},
     "policy_training": {"episodes": 4},
     "benchmark_generation": {"shifts": ["gaussian_noise", "gaussian_noise+contrast", "fog"]},
@@ -105,7 +98,7 @@ def data(project: Project, relative: str):
     return project.root / "data" / layer / "imagenet" / name
 
 
-def test_the_whole_environment_runs_on_image_files(project):
+def test_the_whole_environment_runs_on_image_files(project, monkeypatch, capsys):
     outcome = project.kedro("run", "--env", "imagenet")
     assert outcome.returncode == 0, outcome.stderr
     summary = pd.read_csv(data(project, "03_primary/clean/summary.csv")).set_index("class")
@@ -129,3 +122,7 @@ def test_the_whole_environment_runs_on_image_files(project):
     assert labels["operable"].tolist() == [True] * 5 + [False]
     report = data(project, "08_reporting/report.md").read_text()
     assert "of others behind the operability labels: `labels.csv`." in report
+    monkeypatch.syspath_prepend(project.root / "src")
+    denoiser_ceiling.main(["--project", str(project.root), "--env", "imagenet"])
+    lines = capsys.readouterr().out.splitlines()
+    assert sum(line.startswith("| gaussian noise ") for line in lines) == 2

@@ -1,7 +1,8 @@
 import pandas as pd
 import yaml
 
-from superstar.parameters import ClassifierTraining
+from projects import ROOT
+from superstar.parameters import ClassifierTraining, DenoiserTraining
 from superstar.pipelines.reporting import origin
 
 TRAINING = {"epochs": 3, "batch_size": 8, "learning_rate": 0.1, "weight_decay": 0.0, "shift": 0}
@@ -36,6 +37,18 @@ def test_it_tells_which_classifiers_were_trained_and_from_what(tmp_path):
     }
     everything = origin.classifiers_table(given, None, metrics)
     assert "on all training images" in everything.loc[0, "made"]
+
+
+def test_it_tells_where_the_denoiser_comes_from(tmp_path):
+    base = ROOT / "conf" / "base" / "parameters_denoiser_training.yml"
+    given = yaml.safe_load(base.read_text())["denoiser_training"]
+    (tmp_path / "theirs.pth").touch()
+    for source, words in (
+        ("packaged", "the package's own"),
+        ("train", "a DnCNN trained here on the clean training images, epochs: 24"),
+        (str(tmp_path / "theirs.pth"), "that of `theirs.pth`"),
+    ):
+        assert origin.denoiser(DenoiserTraining.model_validate(given | {"source": source})) == words
 
 
 def test_stages_keep_their_order_and_add_up():

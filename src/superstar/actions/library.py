@@ -32,7 +32,8 @@ def apply_action(images: Tensor, name: str, denoiser: Denoiser | None = None) ->
     Args:
         images: float32 (N, 3, H, W) in [0, 1]; left as they are.
         name: one of `ACTIONS`.
-        denoiser: the network behind "dncnn"; no other action needs it.
+        denoiser: the network behind "dncnn", such as `packaged_denoiser()`; no other action needs
+            it.
 
     Returns:
         New images of the same shape, in [0, 1], on the device of `images`.
@@ -47,6 +48,6 @@ def apply_action(images: Tensor, name: str, denoiser: Denoiser | None = None) ->
         return torch.from_numpy(pixels.copy()).to(images.device)
     if name == "dncnn":
         if denoiser is None:
-            raise InputError("the action 'dncnn' needs a denoiser: train one or load one")
+            raise InputError("the action 'dncnn' needs a denoiser: packaged_denoiser(), say")
         return denoise(denoiser, images)
     return _WITHOUT_MODEL[name](images)

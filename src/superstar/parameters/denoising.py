@@ -108,6 +108,11 @@ class DenoiserTraining(Section):
         return source
 
     @property
+    def trained(self) -> bool:
+        """Whether one is trained here."""
+        return self.source == "train"
+
+    @property
     def file(self) -> str | None:
         """The file that the denoiser comes from, if any."""
         return None if self.source in SOURCES else self.source

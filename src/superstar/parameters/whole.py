@@ -59,10 +59,10 @@ class Parameters(Section):
 
     @model_validator(mode="after")
     def _fit_the_images(self) -> "Parameters":
-        size = self.data_preparation.size
+        size, denoiser = self.data_preparation.size, self.denoiser_training
         for name, value, most in (
             ("distance.dimensions", self.distance.dimensions, size**2),
-            ("denoiser_training.crop", self.denoiser_training.crop, size),
+            *([("denoiser_training.crop", denoiser.crop, size)] if denoiser.trained else []),
             *(
                 (f"classifier_training.{name}.shift", training.shift, size - 1)
                 for name, training in self.classifier_training.trained.items()

@@ -65,12 +65,12 @@ def assess(
     gains = psnr_gains(
         denoiser, images, sigmas=given.assessed_sigmas, seed=seed, jpeg_quality=jpeg_quality
     )
+    advice = "train one on the run's own images (denoiser_training.source=train)"
+    if given.trained:
+        advice = "train it longer (denoiser_training.epochs), or on more images"
     for sigma, gain in gains.items():
         if gain < 0:
             logger.warning(
-                "the denoiser makes noise of sigma %g worse, by %.1f dB: train it longer "
-                "(denoiser_training.epochs), or on more images",
-                sigma,
-                -gain,
+                "the denoiser makes noise of sigma %g worse, by %.1f dB: %s", sigma, -gain, advice
             )
     return {f"psnr_gain_db.sigma_{sigma:g}": gain for sigma, gain in gains.items()}

@@ -1,4 +1,4 @@
-"""Clean training images to a denoiser."""
+"""A denoiser: the package's, a file's, or trained on clean images; and what it gains."""
 
 from kedro.pipeline import Pipeline, node
 

@@ -1,4 +1,4 @@
-"""What a run's results come from: its classifiers, its configuration, and how long it took."""
+"""What a run's results come from: classifiers, denoiser, configuration; how long it took."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from superstar.parameters import ClassifierTraining
+from superstar.parameters import ClassifierTraining, DenoiserTraining
 
 
 def classifiers_table(
@@ -36,6 +36,13 @@ def classifiers_table(
             made = f"trained here on {seen} from {start}, epochs: {epochs}"
         rows.append((name, made, accuracy))
     return pd.DataFrame(rows, columns=["classifier", "made", "clean_accuracy"])
+
+
+def denoiser(given: DenoiserTraining) -> str:
+    """Where the denoiser behind `dncnn` comes from, in words."""
+    if given.trained:
+        return f"a DnCNN trained here on the clean training images, epochs: {given.epochs}"
+    return "the package's own" if given.file is None else f"that of `{Path(given.file).name}`"
 
 
 def extent(results: pd.DataFrame, batch_size: int, validation: int) -> dict[str, str]:

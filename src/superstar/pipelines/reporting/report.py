@@ -10,6 +10,7 @@ from torch import Tensor
 from superstar.parameters import (
     ClassifierTraining,
     DataPreparation,
+    DenoiserTraining,
     Distance,
     Evaluation,
     Reporting,
@@ -103,6 +104,9 @@ def compose(benchmark: str, run: Run, configuration: Mapping[str, Any]) -> str:
             ClassifierTraining.model_validate(configuration["classifier_training"]),
             DataPreparation.model_validate(configuration["data_preparation"]).train,
             run.evaluation_metrics,
+        ),
+        denoiser=origin.denoiser(
+            DenoiserTraining.model_validate(configuration["denoiser_training"])
         ),
         stages=origin.stages_table(run.stage_times),
         configuration=origin.as_yaml(configuration),
