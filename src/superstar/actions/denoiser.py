@@ -20,7 +20,7 @@ KIND = "denoiser"
 SHAPES: dict[str, type[DnCNN] | type[UNet]] = {"dncnn": DnCNN, "unet": UNet}
 PIXELS_AT_ONCE = {"cpu": 2**17, "gpu": 2**22}
 
-PACKAGED_SHA256 = "4f22c18c7ea0488d0695db443d398423ee79582b6ac1020aca792f69b17f3ee5"
+PACKAGED_SHA256 = "109e57f538da3a624e2b56ad285852e505c4d6160c80b270792da4a057310eb3"
 """Of the file of `packaged_denoiser`."""
 
 Denoiser = DnCNN | UNet
