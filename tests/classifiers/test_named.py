@@ -86,7 +86,8 @@ def same_after_saving(model, images, path):
     assert isinstance(again, NamedClassifier)
     assert again.arguments == model.arguments
     assert not again.training
-    return torch.equal(again(images), model(images))
+    # Sums may be rounded otherwise where weights lie elsewhere in memory.
+    return torch.allclose(again(images), model(images), atol=1e-5)
 
 
 def test_a_network_of_ones_own_sees_the_images_as_they_are(module, images, tmp_path):
