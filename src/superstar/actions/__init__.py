@@ -9,14 +9,18 @@ from superstar.actions.denoiser import (
     save_denoiser,
 )
 from superstar.actions.dncnn import DnCNN
-from superstar.actions.library import ACTIONS, apply_action
+from superstar.actions.library import ACTIONS, EXTENDED, apply_action
+from superstar.actions.plan import Correction, Plan
 from superstar.actions.published import load_published_denoiser
 from superstar.actions.unet import UNet
 
 __all__ = [
     "ACTIONS",
+    "EXTENDED",
+    "Correction",
     "Denoiser",
     "DnCNN",
+    "Plan",
     "UNet",
     "apply_action",
     "denoise",

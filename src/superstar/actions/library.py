@@ -9,6 +9,7 @@ from torch import Tensor
 from superstar.actions.bilateral import bilateral
 from superstar.actions.clahe import clahe
 from superstar.actions.denoiser import Denoiser, denoise
+from superstar.actions.fitted import FITTED
 from superstar.actions.wavelets import wavelet_bayes, wavelet_visu
 from superstar.errors import InputError, unknown_name
 from superstar.images import check_images
@@ -24,6 +25,9 @@ _WITHOUT_MODEL: dict[str, Callable[[Tensor], Tensor]] = {
 
 ACTIONS = ("nop", "dncnn", *_WITHOUT_MODEL)
 """Names of the actions, in the release's order, which is that of the actor's outputs."""
+
+EXTENDED = (*FITTED, *ACTIONS[1:])
+"""Names of the extended library: corrections that are fitted to a batch, and the paper's."""
 
 
 def apply_action(images: Tensor, name: str, denoiser: Denoiser | None = None) -> Tensor:
