@@ -2,12 +2,33 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
 from torch import Tensor
+
+from superstar.actions.appearance import Appearance
+from superstar.control.calibrated import Calibrated, Limits
+from superstar.control.gate import calibrate_gate
+from superstar.control.worth import Worth
+from superstar.measures.bands import Bands, band_histograms
+from superstar.measures.rulers import BandRuler
+
+LIMITS = Limits(horizon=3, sample=40, least_fall=0.1, most_rise=0.1, least_gain=0.5)
+WORTHY = Worth(0.0, (0.0, 1.0), (1.0, 20.0))
+
+
+@cache
+def calibrated(height: int, width: int) -> Calibrated:
+    """At home among shaded blobs."""
+    clean, others = (photographs(count, height, width, seed) for count, seed in ((80, 1), (150, 2)))
+    ruler = BandRuler.of(band_histograms(clean), Bands.of(height, width))
+    gate = calibrate_gate(ruler, band_histograms(others), rate=0.02, draws=300, sizes=(1, 10, 50))
+    worth = dict.fromkeys(["match_contrast", "match_tone", "dncnn"], WORTHY)
+    return Calibrated(ruler, Appearance.of(clean), gate, worth, LIMITS)
 
 
 @dataclass

@@ -1,0 +1,247 @@
+"""The calibrated controller: a gate, then corrections that are worth it, one after another."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from superstar.actions import Denoiser
+from superstar.actions.appearance import Appearance
+from superstar.actions.fitted import FITTED
+from superstar.actions.plan import THEN, Correction, Plan
+from superstar.control.gate import Gate
+from superstar.control.worth import Worth
+from superstar.images import check_images, stream
+from superstar.measures.bands import band_histograms
+from superstar.measures.rulers import BandRuler
+
+DENOISER = "dncnn"
+
+Reason = Literal["clean", "home", "no_gain", "horizon"]
+"""Why it stopped: the images could not be told from clean ones; no longer could be; no correction
+was worth it; as many corrections as it may take."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Numbers of the search, of parameters `calibration.limits`.
+
+    Attributes:
+        horizon: most corrections of a plan.
+        sample: images that corrections are tried on.
+        least_fall: share of the reading that a correction must take away.
+        most_rise: share of the reading by which no band may move away from home.
+        least_gain: points of accuracy that a correction must be worth.
+    """
+
+    horizon: int
+    sample: int
+    least_fall: float
+    most_rise: float
+    least_gain: float
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a candidate does to the images at hand.
+
+    Attributes:
+        name: of the candidate.
+        corrections: with their numbers.
+        bands: of the corrected images, by `BandRuler.by_band`, negative ones cut to 0.
+    """
+
+    name: str
+    corrections: tuple[Correction, ...]
+    bands: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A plan and how it came about.
+
+    Attributes:
+        plan: the corrections.
+        readings: of all images as they came, then of the sample after each correction.
+        threshold: the reading from which on images are told from clean ones.
+        p_value: how often clean images read as much.
+        stopped_by: why there is no further correction.
+    """
+
+    plan: Plan
+    readings: tuple[float, ...]
+    threshold: float
+    p_value: float
+    stopped_by: Reason
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """Corrects images only where they left home, and only by what is worth it.
+
+    1. Gate: the reading of the images as they came must exceed what clean batches of their size
+       read, but for a share of them (`Gate`).
+    2. Every candidate, a correction or two in a row (`THEN`), is fitted to one half of a sample and
+       read on the other, and the other way round, so that what it matches by construction does not
+       count by itself.
+    3. Of those that pass, the one whose fall of the reading gave most accuracy on surrogates
+       (`Worth`) is taken; then 2 again, until the images can no longer be told from clean ones,
+       none passes, or the horizon is reached. The denoiser is taken once at most.
+
+    Attributes:
+        ruler: whose home is clean images.
+        appearance: of the same images; what corrections are fitted to.
+        gate: of the ruler.
+        worth: of the candidates by name.
+        limits: of the search.
+    """
+
+    ruler: BandRuler
+    appearance: Appearance
+    gate: Gate
+    worth: Mapping[str, Worth]
+    limits: Limits
+
+    def choose(self, images: Tensor, denoiser: Denoiser | None, seed: int = 0) -> Choice:
+        """A plan for a batch of images from one distribution.
+
+        Args:
+            images: float32 (N, 3, H, W) in [0, 1], of the ruler's size.
+            denoiser: for `dncnn`; the package's if None.
+            seed: of the sample.
+
+        Raises:
+            InputError: not a batch of images.
+        """
+        check_images(images)
+        count = len(images)
+        histograms = band_histograms(images)
+        reading = float(self.ruler.reading(histograms.mean(0), count))
+        threshold = self.gate.threshold(count)
+        p_value = self.gate.p_value(reading, count)
+        if reading <= threshold:
+            return Choice(Plan((), denoiser), (reading,), threshold, p_value, "clean")
+        drawn = np.sort(stream(seed, "sample").permutation(count)[: self.limits.sample])
+        now, bands = images[torch.from_numpy(drawn)], self._bands(histograms[drawn])
+        home = self.gate.threshold(len(drawn))
+        taken: list[Tried] = []
+        readings = [reading]
+        reason: Reason = "horizon"
+        while len(taken) < self.limits.horizon:
+            if bands.mean() <= home and taken:
+                reason = "home"
+                break
+            best = self._best(now, bands, taken, denoiser)
+            if best is None:
+                reason = "no_gain"
+                break
+            taken.append(best)
+            readings.append(float(best.bands.mean()))
+            now, bands = Plan(best.corrections, denoiser).apply(now), best.bands
+        plan = Plan(tuple(step for each in taken for step in each.corrections), denoiser)
+        return Choice(plan, tuple(readings), threshold, p_value, reason)
+
+    def _bands(self, histograms: NDArray[np.float32]) -> NDArray[np.float64]:
+        return np.maximum(self.ruler.by_band(histograms.mean(0), len(histograms)), 0)
+
+    def _best(
+        self,
+        images: Tensor,
+        bands: NDArray[np.float64],
+        taken: Sequence[Tried],
+        denoiser: Denoiser | None,
+    ) -> Tried | None:
+        """The candidate that is worth most here, if any passes."""
+        most, best = self.limits.least_gain, None
+        names = [name for name in self.worth if not taken or name != taken[-1].name]
+        if any(DENOISER in each.name for each in taken):
+            names = [name for name in names if DENOISER not in name]
+        for tried in try_candidates(images, names, self.appearance, self.ruler, denoiser):
+            fall = float(bands.mean() - tried.bands.mean())
+            worth = self.worth[tried.name]
+            if (
+                fall < max(worth.margin, self.limits.least_fall * bands.mean())
+                or (tried.bands - bands).max() > self.limits.most_rise * bands.sum()
+            ):
+                continue
+            gain = worth.gain(fall)
+            if gain > most:
+                most, best = gain, tried
+        return best
+
+
+def try_candidates(
+    images: Tensor,
+    names: Sequence[str],
+    clean: Appearance,
+    ruler: BandRuler,
+    denoiser: Denoiser | None,
+) -> list[Tried]:
+    """Fit candidates to images, and read what they do.
+
+    A correction with numbers is fitted to each half of the images and applied to the other; the
+    numbers that it keeps are those of all images.
+
+    Args:
+        images: float32 (N, 3, H, W) in [0, 1].
+        names: of the candidates.
+        clean: what clean images look like.
+        ruler: what reads the corrected images.
+        denoiser: for `dncnn`.
+    """
+    halves = (images[::2], images[1::2]) if len(images) > 1 else (images, images)
+    start = _Fit((), halves)
+    shared = {name.rpartition(THEN)[0] for name in names} - {""}
+    known: dict[str, _Fit] = {}
+    tried = []
+    for name in names:
+        before, _, last = name.rpartition(THEN)
+        fit = start
+        if before:
+            fit = known.get(before) or start.then(before.split(THEN), clean, denoiser)
+        fit = fit.then([last], clean, denoiser)
+        if name in shared:
+            known[name] = fit
+        histograms = np.concatenate([band_histograms(half) for half in fit.halves])[: len(images)]
+        bands = ruler.by_band(histograms.mean(0), len(histograms))
+        tried.append(Tried(name, fit.corrections, np.maximum(bands, 0)))
+    return tried
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """Both halves of a sample after corrections that were fitted to the other half.
+
+    Attributes:
+        corrections: with the numbers of both halves together.
+        halves: of the images.
+    """
+
+    corrections: tuple[Correction, ...]
+    halves: tuple[Tensor, Tensor]
+
+    @cached_property
+    def looks(self) -> list[Appearance]:
+        return [Appearance.of(half) for half in self.halves]
+
+    def then(self, names: Sequence[str], clean: Appearance, denoiser: Denoiser | None) -> "_Fit":
+        """After further corrections."""
+        if not names:
+            return self
+        own, crossed = Correction(names[0]), [Correction(names[0])] * 2
+        if names[0] in FITTED:
+            fit = FITTED[names[0]].fit
+            crossed = [Correction(names[0], fit(look, clean)) for look in reversed(self.looks)]
+            pooled = Appearance.pooled(self.looks, [len(half) for half in self.halves])
+            own = Correction(names[0], fit(pooled, clean))
+        first, second = (
+            Plan((correction,), denoiser).apply(half)
+            for correction, half in zip(crossed, self.halves, strict=True)
+        )
+        after = _Fit((*self.corrections, own), (first, second))
+        return after.then(names[1:], clean, denoiser)

@@ -1,0 +1,76 @@
+"""What a candidate is worth: from accuracies on surrogates, whose labels are known."""
+
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+
+import numpy as np
+import pandas as pd
+from sklearn.isotonic import IsotonicRegression
+
+FEWEST = 3
+"""Cells above a margin, at least, or there is none."""
+
+
+@dataclass(frozen=True)
+class Worth:
+    """Of one candidate.
+
+    Attributes:
+        margin: the fall of the reading that it must exceed.
+        falls: ascending.
+        gains: in accuracy, in points, that went with these falls; they never decrease.
+    """
+
+    margin: float
+    falls: tuple[float, ...]
+    gains: tuple[float, ...]
+
+    def gain(self, fall: float) -> float:
+        """Points of accuracy that a fall of the reading promises."""
+        return float(np.interp(fall, self.falls, self.gains))
+
+
+def find_worth(trials: pd.DataFrame, *, bound: float, confidence: float) -> dict[str, Worth]:
+    """The worth of every candidate that earns a place.
+
+    A candidate that costs clean images more than `bound` is left out. The margin is the smallest
+    fall above which the upper confidence bound of the mean loss of accuracy is below `bound`, a
+    gain counting as no loss (in the manner of A. N. Angelopoulos et al., "Conformal Risk Control",
+    2022). The gain that a fall promises is an isotonic regression.
+
+    Args:
+        trials: a row a cell and candidate: `shift` (a surrogate, a pair of them, or "none"),
+            `candidate`, `fall` of the reading, `gain` in points of accuracy.
+        bound: of the mean loss, in points.
+        confidence: of the bound, one-sided.
+
+    Returns:
+        By name; candidates without a margin are left out.
+    """
+    found = {}
+    for name, part in trials.groupby("candidate", sort=False):
+        if part.loc[part["shift"] == "none", "gain"].mean() < -bound:
+            continue
+        ordered = part.sort_values("fall", ascending=False)
+        falls, gains = ordered["fall"].to_numpy(), ordered["gain"].to_numpy()
+        margin = _margin(falls, np.maximum(0, -gains), bound, confidence)
+        if margin is None:
+            continue
+        model = IsotonicRegression().fit(falls, gains)
+        found[str(name)] = Worth(
+            margin, tuple(model.X_thresholds_.tolist()), tuple(model.y_thresholds_.tolist())
+        )
+    return found
+
+
+def _margin(falls: np.ndarray, losses: np.ndarray, bound: float, confidence: float) -> float | None:
+    """`falls` descend; None if no margin keeps the bound."""
+    quantile, margin = NormalDist().inv_cdf(confidence), None
+    for count in range(FEWEST, len(falls) + 1):
+        if falls[count - 1] <= 0:
+            break
+        some = losses[:count]
+        if some.mean() + quantile * some.std(ddof=1) / sqrt(count) <= bound:
+            margin = float(falls[count - 1])
+    return margin

@@ -1,0 +1,217 @@
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from control_toys import LIMITS, WORTHY, calibrated, photographs
+
+from superstar.actions import Plan
+from superstar.control.calibrated import Calibrated, try_candidates
+from superstar.control.calibrated_files import ARRAYS, SPEC, load_calibrated, save_calibrated
+from superstar.control.trials import surrogate_shifts, try_on
+from superstar.control.worth import find_worth
+from superstar.corruptions import corrupt
+from superstar.errors import InputError
+from superstar.measures.bands import band_histograms
+
+
+@pytest.fixture(scope="module")
+def controller() -> Calibrated:
+    return calibrated(32, 32)
+
+
+def darker(images: torch.Tensor) -> torch.Tensor:
+    return images**2.5
+
+
+# The gate.
+
+
+def test_clean_batches_pass_the_gate_at_about_the_rate(controller):
+    fresh = band_histograms(photographs(1500, 32, 32, seed=3))
+    for size in (1, 10, 50):
+        batches = fresh[: len(fresh) // size * size].reshape(-1, size, *fresh.shape[1:]).mean(1)
+        above = controller.ruler.reading(batches, size) > controller.gate.threshold(size)
+        # At rate 0.02: of 1,500, 150 and 30 batches.
+        assert above.mean() <= {1: 0.04, 10: 0.08, 50: 0.14}[size]
+
+
+def test_sizes_between_take_the_next_smaller(controller):
+    gate = controller.gate
+    assert gate.threshold(9) == gate.threshold(1) > gate.threshold(10) > gate.threshold(50)
+    assert gate.threshold(10_000) == gate.threshold(50)
+
+
+def test_p_values_fall_as_readings_rise_and_never_below_what_images_support(controller):
+    gate = controller.gate
+    values = [gate.p_value(reading, 10) for reading in (0.0, gate.threshold(10), 99.0)]
+    assert values[0] == 1
+    assert values[0] > values[1] > values[2] == gate.smallest_rate == 1 / 151
+
+
+@pytest.mark.parametrize("rate", [0.0, 1.0, -0.1])
+def test_rates_out_of_range_are_refused(controller, rate):
+    with pytest.raises(InputError, match="rate"):
+        replace(controller.gate, rate=rate)
+
+
+def test_a_rate_that_so_few_images_do_not_support_is_refused_with_how_many_would(controller):
+    with pytest.raises(InputError, match="at least 999 images"):
+        replace(controller.gate, rate=0.001)
+
+
+# What corrections are worth.
+
+
+def trials(name: str, falls, gains, clean: float = 0.0) -> pd.DataFrame:
+    rows = {"candidate": name, "fall": [0.0, *falls], "gain": [clean, *gains]}
+    return pd.DataFrame(rows).assign(shift=["none", *["noise"] * len(falls)])
+
+
+def test_the_margin_lies_above_the_falls_that_went_with_losses():
+    falls = np.linspace(0.05, 1, 20)
+    found = find_worth(trials("a", falls, np.where(falls > 0.5, 5, -5)), bound=0.5, confidence=0.95)
+    assert 0.45 < found["a"].margin <= 0.6
+    assert found["a"].gain(0.9) == 5
+    assert found["a"].gain(0.1) < 0
+    gains = [found["a"].gain(fall) for fall in np.linspace(-1, 2, 50)]
+    assert (np.diff(gains) >= 0).all()
+
+
+def test_what_loses_everywhere_or_costs_clean_images_something_has_no_place():
+    falls = [0.2, 0.4, 0.6, 0.8]
+    table = pd.concat([trials("a", falls, [-3] * 4), trials("b", falls, [9] * 4, clean=-2)])
+    assert find_worth(table, bound=0.5, confidence=0.95) == {}
+
+
+# The search.
+
+
+def test_clean_images_are_left_as_they_are(controller):
+    clean = photographs(50, 32, 32, seed=4)
+    choice = controller.choose(clean, None)
+    assert choice.plan == Plan()
+    assert choice.stopped_by == "clean"
+    assert len(choice.readings) == 1
+    assert choice.readings[0] <= choice.threshold
+
+
+def test_a_shift_is_undone_by_the_correction_that_is_made_for_it(controller):
+    clean = photographs(50, 32, 32, seed=4)
+    shifted = darker(clean)
+    choice = controller.choose(shifted, None)
+    assert choice.plan.names[0] == "match_tone"
+    assert choice.p_value == controller.gate.smallest_rate
+    after = choice.plan.apply(shifted)
+    assert (after - clean).abs().mean() < 0.4 * (shifted - clean).abs().mean()
+    assert list(choice.readings) == sorted(choice.readings, reverse=True)
+    again = controller.choose(shifted, None)
+    assert again.plan == choice.plan
+    assert again.readings == choice.readings
+
+
+@pytest.mark.parametrize(
+    "changes", [{"least_fall": 0.999}, {"least_gain": 50.0}, {"most_rise": -1.0}]
+)
+def test_what_does_not_pass_is_not_taken(controller, changes):
+    strict = replace(controller, limits=replace(LIMITS, **changes))
+    choice = strict.choose(darker(photographs(50, 32, 32, seed=4)), None)
+    assert choice.plan == Plan()
+    assert choice.stopped_by == "no_gain"
+
+
+def test_a_margin_holds_a_correction_back(controller):
+    held = replace(controller, worth={"match_tone": replace(WORTHY, margin=9.0)})
+    assert held.choose(darker(photographs(50, 32, 32, seed=4)), None).stopped_by == "no_gain"
+
+
+def test_the_horizon_ends_a_plan(controller):
+    short = replace(controller, limits=replace(LIMITS, horizon=1))
+    images = corrupt(darker(photographs(50, 32, 32, seed=4)), "gaussian_noise", 5)
+    choice = short.choose(images, None)
+    assert choice.stopped_by in {"horizon", "home"}
+    assert len(choice.readings) == 2
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_images_will_do(controller, count):
+    choice = controller.choose(darker(darker(photographs(count, 32, 32, seed=4))), None)
+    assert np.isfinite(choice.readings).all()
+
+
+def test_numbers_come_from_one_half_and_readings_from_the_other(controller):
+    dark, bright = darker(photographs(30, 32, 32, seed=5)), photographs(30, 32, 32, seed=6)
+    unlike = torch.stack([dark, bright], 1).flatten(0, 1)
+    fitted = [controller.appearance, controller.ruler, None]
+    mixed, alike = (
+        try_candidates(images, ["match_tone"], *fitted)[0].bands.mean() for images in (unlike, dark)
+    )
+    # Halves that differ: what fits the one does not fit the other, and the reading shows it.
+    assert mixed > 1.3 * alike
+
+
+def test_two_corrections_may_be_one_candidate(controller):
+    noisy = corrupt(darker(photographs(30, 32, 32, seed=5)), "gaussian_noise", 3)
+    (tried,) = try_candidates(
+        noisy, ["match_tone > dncnn"], controller.appearance, controller.ruler, None
+    )
+    assert [step.name for step in tried.corrections] == ["match_tone", "dncnn"]
+    assert tried.corrections[0].numbers
+    assert not tried.corrections[1].numbers
+
+
+def test_trials_say_how_far_the_reading_falls_and_what_accuracy_gains(controller):
+    images = darker(photographs(30, 32, 32, seed=5))
+    (row,) = try_on(
+        images,
+        ["match_tone"],
+        controller.appearance,
+        controller.ruler,
+        None,
+        lambda some: float(some.mean()),
+    )
+    after = controller.ruler.reading(band_histograms(images).mean(0), 30)
+    assert row["reading"] == pytest.approx(float(after))
+    assert 0 < row["fall"] <= row["reading"]
+    assert row["gain"] > 0
+
+
+def test_pairs_are_of_unlike_surrogates():
+    cells = surrogate_shifts(["gamma_increase", "gamma_decrease", "median_blur"], [1, 5], [3])
+    assert cells[0] == ()
+    assert len(cells) == 1 + 3 * 2 + 2
+    assert (("gamma_increase", 3), ("median_blur", 3)) in cells
+
+
+# Files.
+
+
+def test_what_is_written_comes_back(controller, tmp_path):
+    save_calibrated(controller, tmp_path)
+    again = load_calibrated(tmp_path)
+    shifted = darker(photographs(50, 32, 32, seed=4))
+    before, after = controller.choose(shifted, None), again.choose(shifted, None)
+    assert after == before
+    assert again.worth == controller.worth
+    assert again.limits == controller.limits
+
+
+def test_damaged_files_are_told(controller, tmp_path):
+    save_calibrated(controller, tmp_path)
+    text = (tmp_path / SPEC).read_text()
+    (tmp_path / SPEC).write_text(text.replace('"match_tone"', '"match_none"'))
+    with pytest.raises(InputError, match="match_none"):
+        load_calibrated(tmp_path)
+    (tmp_path / SPEC).write_text(text[:-20])
+    with pytest.raises(InputError, match=SPEC):
+        load_calibrated(tmp_path)
+    spec = json.loads(text) | {"image_size": [128, 128]}
+    (tmp_path / SPEC).write_text(json.dumps(spec))
+    with pytest.raises(InputError, match="does not fit"):
+        load_calibrated(tmp_path)
+    (tmp_path / SPEC).write_text(text)
+    (tmp_path / ARRAYS).unlink()
+    with pytest.raises(InputError, match="damaged"):
+        load_calibrated(tmp_path)
