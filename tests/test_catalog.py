@@ -21,6 +21,7 @@ OF_OTHERS = {"clean_train", "clean_validation"}
 """Environment denoiser, in which one stage alone runs, takes these from elsewhere."""
 
 SHOWN_ELSEWHERE = {
+    "correction_trials": "06_models",
     "operability_fits": "06_models",
     "operability_labels": "06_models",
     "sensitivity_points": "06_models",

@@ -11,6 +11,7 @@ PIPELINES = (
     "classifier_training",
     "denoiser_training",
     "operability",
+    "calibration",
     "policy_training",
     "benchmark_generation",
     "evaluation",

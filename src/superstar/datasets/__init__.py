@@ -32,6 +32,8 @@ from superstar.datasets.mnist import MnistDataset
 from superstar.datasets.models import (
     ActorDataset,
     ActorsDataset,
+    BorrowedWorthDataset,
+    CalibratedDataset,
     ClassifierDataset,
     ClassifiersDataset,
     CriticDataset,
@@ -63,7 +65,9 @@ __all__ = [
     "SEVERITIES",
     "ActorDataset",
     "ActorsDataset",
+    "BorrowedWorthDataset",
     "CSVDataset",
+    "CalibratedDataset",
     "ClassFoldersDataset",
     "ClassifierDataset",
     "ClassifiersDataset",

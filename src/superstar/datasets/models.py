@@ -267,6 +267,76 @@ class PointsDataset(FileDataset):
             raise InputError(f"{self._filepath} holds no whole points ({error})") from error
 
 
+class CalibratedDataset(FileDataset):
+    """The controller `calibrated`, a folder."""
+
+    def _write(self, data: Any) -> None:
+        from superstar.control.calibrated_files import save_calibrated
+
+        folder = Path(self._filepath)
+        folder.mkdir(parents=True)
+        save_calibrated(data, folder)
+
+    def load(self) -> Any:
+        """The controller."""
+        from superstar.control.calibrated_files import load_calibrated
+
+        return load_calibrated(Path(self._filepath))
+
+
+class BorrowedWorthDataset(ExternalDataset):
+    """What corrections are worth by another benchmark's labels (read only).
+
+    Args:
+        folder: of models; that benchmark's controller lies in `<benchmark>/calibrated`.
+        benchmark: its name; None for none.
+        metadata: for Kedro's plugins.
+    """
+
+    def __init__(
+        self, *, folder: str, benchmark: str | None, metadata: dict[str, Any] | None = None
+    ):
+        self._folder = None if benchmark is None else Path(folder) / benchmark / "calibrated"
+        self.metadata = metadata
+        super().__init__()
+
+    def check(self) -> None:
+        """Refuse a benchmark that was not calibrated here.
+
+        Raises:
+            InputError: its controller is missing or damaged.
+        """
+        self.load()
+
+    def identity(self, digests: Digests) -> str:
+        """Of the controller's files."""
+        if self._folder is None:
+            return "none"
+        names = [file.name for file in sorted(self._folder.glob("*"))]
+        return digests.of_files(self._folder, names)
+
+    def load(self) -> Any:
+        """`Worth` by candidate; nothing where no benchmark is named.
+
+        Raises:
+            InputError: as `check`.
+        """
+        from superstar.control.calibrated_files import load_calibrated
+
+        if self._folder is None:
+            return {}
+        if not self._folder.is_dir():
+            name = self._folder.parent.name
+            raise InputError(
+                f"globals.worth_from names {name!r}, which was not calibrated here: {self._folder} "
+                "is missing, so run that benchmark's pipeline calibration first"
+            )
+        return dict(load_calibrated(self._folder).worth)
+
+    def _describe(self) -> dict[str, Any]:
+        return {"folder": None if self._folder is None else str(self._folder)}
+
+
 class SupervisorDataset(FileDataset):
     """The supervisor's folder, which `superstar.control.Supervisor.load` takes anywhere."""
 

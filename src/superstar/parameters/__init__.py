@@ -15,6 +15,7 @@ from superstar.parameters.images import (
     SurrogateGeneration,
 )
 from superstar.parameters.learning import (
+    Calibration,
     ClassifierTraining,
     Operability,
     PolicyTraining,
@@ -34,6 +35,7 @@ from superstar.parameters.whole import Parameters, is_text
 __all__ = [
     "BenchmarkGeneration",
     "BlindTraining",
+    "Calibration",
     "ClassifierTraining",
     "Corrupt",
     "DataPreparation",

@@ -4,14 +4,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Discriminator, Field, Tag, field_validator
 
-from superstar.errors import check_name
+from superstar.errors import InputError, check_name
 from superstar.parameters.base import (
     Count,
     Fraction,
     NotNegative,
     Positive,
     Section,
+    Severity,
     check_is_there,
+    rising,
+    without_repeats,
 )
 
 
@@ -152,6 +155,22 @@ class ClassifierTraining(Section):
         }
 
 
+def _from_one(sizes: list[int]) -> list[int]:
+    if rising(sizes)[0] != 1:
+        raise InputError("the sizes must begin with 1")
+    return sizes
+
+
+def _known(candidates: list[str]) -> list[str]:
+    from superstar.actions import EXTENDED
+    from superstar.actions.plan import THEN
+
+    for candidate in candidates:
+        for step in candidate.split(THEN):
+            check_name("correction", step, EXTENDED)
+    return candidates
+
+
 class Operability(Section):
     """Labels by regression and the decision tree (paper, Minimum Condition for Operability)."""
 
@@ -159,6 +178,41 @@ class Operability(Section):
     shared_images: Annotated[float, Field(ge=0, le=1)]
     depths: Annotated[list[Count], Field(min_length=1)]
     holdout: Annotated[float, Field(gt=0, lt=1)]
+
+
+class GateCalibration(Section):
+    """`superstar.control.gate.calibrate_gate`."""
+
+    images: Annotated[int, Field(ge=2)]
+    sizes: Annotated[list[Count], Field(min_length=1), AfterValidator(_from_one)]
+    draws: Count
+    rate: Annotated[float, Field(gt=0, lt=1)]
+    shown_rates: list[Annotated[float, Field(gt=0, lt=1)]]
+
+
+class SearchLimits(Section):
+    """`superstar.control.calibrated.Limits`."""
+
+    horizon: Count
+    sample: Annotated[int, Field(ge=2)]
+    least_fall: Annotated[float, Field(ge=0, lt=1)]
+    most_rise: NotNegative
+    least_gain: NotNegative
+
+
+class Calibration(Section):
+    """The controller `calibrated`."""
+
+    gate: GateCalibration
+    images: Count
+    severities: Annotated[list[Severity], Field(min_length=1), AfterValidator(rising)]
+    pair_severities: Annotated[list[Severity], AfterValidator(rising)]
+    candidates: Annotated[
+        list[str], Field(min_length=1), AfterValidator(without_repeats), AfterValidator(_known)
+    ]
+    bound: NotNegative
+    confidence: Annotated[float, Field(gt=0, lt=1)]
+    limits: SearchLimits
 
 
 class Reward(Section):

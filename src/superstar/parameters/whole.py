@@ -19,6 +19,7 @@ from superstar.parameters.images import (
     SurrogateGeneration,
 )
 from superstar.parameters.learning import (
+    Calibration,
     ClassifierTraining,
     Operability,
     PolicyTraining,
@@ -48,6 +49,7 @@ class Parameters(Section):
     classifier_training: ClassifierTraining
     denoiser_training: DenoiserTraining
     operability: Operability
+    calibration: Calibration
     policy_training: PolicyTraining
     benchmark_generation: BenchmarkGeneration
     evaluation: Evaluation
@@ -101,6 +103,14 @@ class Parameters(Section):
                     f"{name} = {wanted}: {source} gives {there} images, so lower the one or raise "
                     "the other"
                 )
+        images, rate = self.calibration.gate.images, self.calibration.gate.rate
+        there = images if sets.train is None else min(images, sets.train)
+        if rate < 1 / (there + 1):
+            raise InputError(
+                f"calibration.gate.rate = {rate:g}: {there} clean images (data_preparation.train, "
+                f"calibration.gate.images) support {1 / (there + 1):.2g} at least, so raise it, or "
+                f"take {ceil(1 / rate) - 1} images"
+            )
         held_out = ceil(self.operability.holdout * design)
         if held_out >= design:
             raise InputError(

@@ -1,0 +1,179 @@
+"""Home, gate, and what corrections are worth."""
+
+import logging
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from torch import Tensor, nn
+
+from superstar.actions import Denoiser
+from superstar.actions.appearance import Appearance
+from superstar.classifiers import accuracy
+from superstar.control.calibrated import Calibrated, Limits
+from superstar.control.gate import calibrate_gate
+from superstar.control.trials import TRIAL_COLUMNS, Shifts, surrogate_shifts, try_on
+from superstar.control.worth import Worth, find_worth
+from superstar.corruptions import corrupt
+from superstar.images import ImageSet, from_uint8, stream, to_uint8
+from superstar.jpeg import through_jpeg
+from superstar.measures.bands import Bands, band_histograms
+from superstar.measures.rulers import BandRuler
+from superstar.parallel import fan_out
+from superstar.parameters import Calibration, Execution
+from superstar.weights import on_device
+
+logger = logging.getLogger(__name__)
+
+WORTH_COLUMNS = [
+    "candidate",
+    "gain_on_clean",
+    "margin",
+    "cells_above",
+    "highest_gain",
+    "lowest_gain",
+]
+
+
+def set_home(
+    reference: ImageSet,
+    train: ImageSet,
+    parameters: dict[str, Any],
+    jpeg_quality: int | None,
+    seed: int,
+) -> tuple[Calibrated, pd.DataFrame]:
+    """The ruler of validation images and its gate from training images, no correction yet.
+
+    Returns:
+        The controller, and the reading by size of batch from which on images are told from clean
+        ones, at several rates of false alarms; NaN where there are too few images.
+    """
+    given = Calibration.model_validate(parameters)
+    clean = _as_it_comes(reference.batch(), jpeg_quality)
+    others = _as_it_comes(train.take(slice(given.gate.images)).batch(), jpeg_quality)
+    bands = Bands.of(*clean.shape[2:])
+    ruler = BandRuler.of(band_histograms(clean), bands)
+    gate = calibrate_gate(
+        ruler,
+        band_histograms(others),
+        rate=given.gate.rate,
+        draws=given.gate.draws,
+        sizes=given.gate.sizes,
+        seed=seed,
+    )
+    rows = [
+        {"batch": size, "rate": rate, "reading": replace(gate, rate=rate).threshold(size)}
+        for size in gate.sizes
+        for rate in given.gate.shown_rates
+        if rate >= gate.smallest_rate
+    ]
+    limits = Limits(**given.limits.model_dump())
+    return Calibrated(ruler, Appearance.of(clean), gate, {}, limits), pd.DataFrame(rows)
+
+
+def try_corrections(
+    design: ImageSet,
+    strengths: dict[str, list[float]],
+    classifier: nn.Module,
+    denoiser: Denoiser,
+    home: Calibrated,
+    borrowed: dict[str, Worth],
+    parameters: dict[str, Any],
+    scale: str,
+    jpeg_quality: int | None,
+    execution: dict[str, Any],
+    seed: int,
+) -> pd.DataFrame:
+    """Every candidate on every surrogate and pair of surrogates: its fall and its gain.
+
+    Nothing is tried where another benchmark's labels say what corrections are worth.
+    """
+    if borrowed:
+        return pd.DataFrame(columns=["shift", "severity", *TRIAL_COLUMNS])
+    given, run = Calibration.model_validate(parameters), Execution.model_validate(execution)
+    settings = (given, scale, jpeg_quality, run, seed)
+    cells = surrogate_shifts(list(strengths), given.severities, given.pair_severities)
+    made = fan_out(
+        _try_cell,
+        [(cell,) for cell in cells],
+        run,
+        "corrections",
+        shared=(design, strengths, classifier, denoiser, home, *settings),
+        names=[_name(cell) for cell in cells],
+    )
+    return pd.DataFrame([row for rows in made for row in rows])
+
+
+def weigh_corrections(
+    home: Calibrated,
+    trials: pd.DataFrame,
+    borrowed: dict[str, Worth],
+    parameters: dict[str, Any],
+) -> tuple[Calibrated, pd.DataFrame]:
+    """The controller, and the candidates with their margins; NaN where one is left out."""
+    given = Calibration.model_validate(parameters)
+    worth = borrowed or find_worth(trials, bound=given.bound, confidence=given.confidence)
+    rows = [
+        {
+            "candidate": name,
+            "gain_on_clean": part.loc[part["shift"] == "none", "gain"].mean(),
+            "margin": worth[name].margin if name in worth else np.nan,
+            "cells_above": int((part["fall"] >= worth[name].margin).sum()) if name in worth else 0,
+            "highest_gain": part["gain"].max(),
+            "lowest_gain": part["gain"].min(),
+        }
+        for name, part in trials.groupby("candidate", sort=False)
+    ]
+    if not worth:
+        logger.warning(
+            "no correction is worth it on surrogates, so the controller will change nothing: more "
+            "labelled images (calibration.images) would tell more"
+        )
+    logger.info("corrections that are worth it: %s", ", ".join(worth) or "none")
+    return replace(home, worth=worth), pd.DataFrame(rows, columns=WORTH_COLUMNS)
+
+
+def _try_cell(
+    cell: Shifts,
+    design: ImageSet,
+    strengths: dict[str, list[float]],
+    classifier: nn.Module,
+    denoiser: Denoiser,
+    home: Calibrated,
+    given: Calibration,
+    scale: str,
+    jpeg_quality: int | None,
+    run: Execution,
+    seed: int,
+) -> list[dict[str, Any]]:
+    name = _name(cell)
+    drawn = stream(seed, "corrections", name).permutation(len(design))[: given.images]
+    chosen = design.take(drawn)
+    images = chosen.batch()
+    for surrogate, severity in cell:
+        strength = strengths[surrogate][severity - 1]
+        images = corrupt(images, surrogate, severity, scale, seed, strength=strength)
+    classifier = on_device(classifier, run.device)
+    rows = try_on(
+        _as_it_comes(images, jpeg_quality),
+        given.candidates,
+        home.appearance,
+        home.ruler,
+        on_device(denoiser, run.device),
+        lambda corrected: accuracy(
+            classifier, corrected, chosen.labels, run.batch_size, run.device
+        ),
+    )
+    return [{"shift": name, "severity": cell[0][1] if cell else None, **row} for row in rows]
+
+
+def _name(cell: Shifts) -> str:
+    return "+".join(name for name, _ in cell) or "none"
+
+
+def _as_it_comes(images: Tensor, jpeg_quality: int | None) -> Tensor:
+    """Images as files of the benchmark hold them."""
+    if jpeg_quality is not None:
+        return through_jpeg(images, jpeg_quality)
+    return from_uint8(to_uint8(images))

@@ -1,0 +1,139 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from kedro.io import DatasetError
+from safetensors.numpy import load_file
+
+from superstar.actions import Plan, load_denoiser
+from superstar.control import Supervisor
+from superstar.control.calibrated_files import load_calibrated
+from superstar.control.worth import Worth
+from superstar.datasets import BorrowedWorthDataset
+from superstar.errors import InputError
+from superstar.images import from_uint8
+from superstar.parameters import Parameters
+from superstar.pipelines.calibration import nodes
+
+
+@pytest.fixture(scope="module")
+def worth(finished_run):
+    return pd.read_csv(finished_run.data("07_model_output/correction_worth.csv"))
+
+
+@pytest.fixture(scope="module")
+def trials(finished_run):
+    return pd.read_parquet(finished_run.data("07_model_output/correction_trials.parquet"))
+
+
+def test_every_candidate_is_tried_on_clean_images_and_every_surrogate(trials):
+    # Six surrogates at one severity.
+    assert trials["shift"].nunique() == 7
+    assert (trials.groupby("shift")["candidate"].nunique() == 3).all()
+    assert (trials["fall"] <= trials["reading"] + 1e-9).all()
+    assert trials["gain"].between(-100, 100).all()
+
+
+def test_the_table_of_worth_is_what_the_controller_holds(finished_run, worth, trials):
+    held = load_calibrated(finished_run.data("06_models/calibrated")).worth
+    kept = worth.dropna(subset="margin").set_index("candidate")["margin"]
+    assert set(kept.index) == set(held)
+    for name, margin in kept.items():
+        assert held[name].margin == pytest.approx(margin)
+    clean = trials[trials["shift"] == "none"].set_index("candidate")["gain"]
+    assert (clean[list(held)] >= -20.0).all()
+
+
+def test_readings_of_clean_batches_fall_as_they_grow(finished_run):
+    gate = pd.read_csv(finished_run.data("07_model_output/gate.csv"))
+    by_rate = gate.pivot(index="batch", columns="rate", values="reading")
+    assert (by_rate.iloc[-1] < by_rate.iloc[0]).all()
+    assert (np.diff(by_rate, axis=1) <= 0).all()
+    assert 0.001 not in by_rate.columns  # of 100 images
+
+
+def test_the_supervisor_holds_the_controller(finished_run):
+    supervisor = Supervisor.load(finished_run.data("06_models/supervisor"))
+    assert supervisor.controllers == ("paper", "calibrated")
+    alone = load_calibrated(finished_run.data("06_models/calibrated"))
+    assert supervisor.calibrated.worth == alone.worth
+
+
+def test_a_plan_in_the_results_can_be_applied_again(finished_run):
+    results = pd.read_parquet(finished_run.data("07_model_output/evaluation_results.parquet"))
+    acted = results[(results["controller"] == "calibrated") & (results["sequence"].map(len) > 0)]
+    assert len(acted) > 0
+    denoiser = load_denoiser(finished_run.data("06_models/denoiser.safetensors"))
+    clean = load_file(finished_run.data("03_primary/clean/test.safetensors"))
+    images = from_uint8(clean["images"][:4])
+    for row in acted.itertuples():
+        plan = Plan.from_json(row.plan, denoiser)
+        assert list(plan.names) == list(row.sequence)
+        assert plan.apply(images).shape == images.shape
+    assert set(acted["ruler"]) == {"bands"}
+    assert set(results.loc[results["controller"] == "paper", "ruler"]) == {"wasserstein"}
+
+
+def test_worth_may_come_from_another_benchmark(finished_run, tmp_path):
+    models = finished_run.data("06_models/calibrated").parents[1]
+    borrowed = BorrowedWorthDataset(folder=str(models), benchmark="test").load()
+    assert borrowed == load_calibrated(models / "test" / "calibrated").worth
+    assert BorrowedWorthDataset(folder=str(models), benchmark=None).load() == {}
+    missing = BorrowedWorthDataset(folder=str(models), benchmark="photos")
+    # Kedro words it anew when the data set is loaded; the hooks check it before.
+    with pytest.raises(DatasetError, match=r"worth_from names 'photos', which was not calibrated"):
+        missing.check()
+
+
+def test_with_borrowed_worth_nothing_is_tried(finished_run):
+    home = load_calibrated(finished_run.data("06_models/home"))
+    borrowed = {"match_tone": Worth(0.1, (0.0, 1.0), (0.0, 5.0))}
+    given = _parameters(finished_run)
+    trials = nodes.try_corrections(
+        None, {}, None, None, home, borrowed, given, "imagenet", None, _execution(finished_run), 0
+    )
+    controller, table = nodes.weigh_corrections(home, trials, borrowed, given)
+    assert trials.empty
+    assert table.empty
+    assert controller.worth == borrowed
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"candidates": ["match_nothing"]}, "unknown correction 'match_nothing'"),
+        ({"candidates": ["match_tone > nop"]}, "unknown correction 'nop'"),
+        ({"candidates": ["dncnn", "dncnn"]}, "named twice"),
+        ({"gate": {"sizes": [10, 50]}}, "must begin with 1"),
+        ({"pair_severities": [4, 2]}, "must rise"),
+        ({"limits": {"sample": 1}}, "greater than or equal to 2"),
+    ],
+)
+def test_bad_settings_are_refused(finished_run, changes, message):
+    given = _all_parameters(finished_run)
+    section = given["calibration"]
+    for name, value in changes.items():
+        section[name] = section[name] | value if isinstance(value, dict) else value
+    with pytest.raises(InputError, match=message):
+        Parameters.check(given)
+
+
+def _all_parameters(project) -> dict:
+    code = (
+        "import json\nfrom superstar.configuration import ProjectConfigLoader\n"
+        "from superstar.settings import CONFIG_LOADER_ARGS\n"
+        "loader = ProjectConfigLoader('conf', env='test', **CONFIG_LOADER_ARGS)\n"
+        "print(json.dumps(loader['parameters']))"
+    )
+    outcome = project.python(code)
+    assert outcome.returncode == 0, outcome.stderr
+    return json.loads(outcome.stdout.strip().splitlines()[-1])
+
+
+def _parameters(project) -> dict:
+    return _all_parameters(project)["calibration"]
+
+
+def _execution(project) -> dict:
+    return _all_parameters(project)["execution"]
