@@ -23,12 +23,12 @@ from superstar.classifiers import predict
 from superstar.configuration import ProjectConfigLoader
 from superstar.control.protocol import Cell
 from superstar.control.scoring import parts
+from superstar.control.supervisor import PAPER
 from superstar.corruptions import SHIFT_SETS
 from superstar.datasets import ShiftedSets
 from superstar.errors import InputError
 from superstar.images import Images
 from superstar.parameters import Parameters
-from superstar.pipelines.evaluation.nodes import CONTROLLER
 from superstar.pipelines.pages import readable, table
 from superstar.settings import CONFIG_LOADER_ARGS
 
@@ -104,7 +104,7 @@ def read_run(project: Path, environment: str) -> Run:
 
 
 def _own(rows: pd.DataFrame) -> pd.DataFrame:
-    ours = rows[(rows["controller"] == CONTROLLER) & (rows["classifier"] == CLASSIFIER)]
+    ours = rows[(rows["controller"] == PAPER) & (rows["classifier"] == CLASSIFIER)]
     return ours.assign(severity=ours["severity"].fillna(0).astype(int))
 
 

@@ -28,6 +28,9 @@ RESULT_COLUMNS = [
     "accuracy_shifted",
     "accuracy_recovered",
     "images",
+    "plan",
+    "ruler",
+    "seed",
 ]
 
 
@@ -38,9 +41,10 @@ def results(finished_run):
 
 def test_results_have_a_row_a_cell_trial_and_classifier(results):
     assert results.columns.tolist() == RESULT_COLUMNS
-    # Two shifts at two severities and the clean set, two trials, two classifiers.
-    assert len(results) == (2 * 2 + 1) * 2 * 2
-    assert not results.duplicated(["shift", "severity", "trial", "classifier"]).any()
+    # Two controllers, two shifts at two severities and the clean set, two trials, two classifiers.
+    assert len(results) == 2 * (2 * 2 + 1) * 2 * 2
+    keys = ["controller", "shift", "severity", "trial", "classifier"]
+    assert not results.duplicated(keys).any()
     assert results.loc[results["shift"] == "none", "severity"].isna().all()
     accuracies = results[["accuracy_shifted", "accuracy_recovered"]].to_numpy()
     assert ((accuracies >= 0) & (accuracies <= 1)).all()
@@ -60,9 +64,10 @@ def test_every_sequence_brought_the_images_nearer(results):
 
 def test_the_table_follows_from_the_results(finished_run, results):
     table = pd.read_csv(finished_run.data("08_reporting/main_table.csv"))
-    means = results.groupby(["shift", "classifier"])[["accuracy_shifted", "accuracy_recovered"]]
+    keys = ["controller", "shift", "classifier"]
+    means = results.groupby(keys)[["accuracy_shifted", "accuracy_recovered"]]
     expected = 100 * means.mean()
-    indexed = table.set_index(["shift", "classifier"])
+    indexed = table.set_index(keys)
     np.testing.assert_allclose(
         indexed.loc[expected.index, ["shifted", "recovered"]], expected, atol=1e-9
     )
@@ -71,9 +76,9 @@ def test_the_table_follows_from_the_results(finished_run, results):
 
 def test_first_actions_agree_with_the_trials(finished_run, results):
     first = pd.read_parquet(finished_run.data("07_model_output/evaluation_first_actions.parquet"))
-    keys = ["shift", "severity", "trial", "classifier"]
+    keys = ["controller", "shift", "severity", "trial", "classifier"]
     both = first.merge(results, on=keys, suffixes=("", "_result"))
-    assert len(both) == len(first) == len(results)
+    assert len(both) == len(first) == (results["controller"] == "paper").sum()
     assert (both["outcome"] == "kept").equals(both["sequence"].map(len) > 0)
     alone = both[both["sequence"].map(len) == 1]
     assert len(alone) > 0
@@ -127,7 +132,9 @@ def test_mlflow_holds_parameters_metrics_and_artifacts(finished_run, monkeypatch
     assert run.data.params["policy_training.episodes"] == "8"
     table = pd.read_csv(finished_run.data("08_reporting/main_table.csv"))
     for row in table.itertuples():
-        assert run.data.metrics[f"delta.{row.shift}.{row.classifier}"] == pytest.approx(row.delta)
+        name = f"delta.{row.shift}.{row.classifier}"
+        name = name if row.controller == "paper" else f"{row.controller}/{name}"
+        assert run.data.metrics[name] == pytest.approx(row.delta)
     assert run.data.metrics["stage_seconds.policy_training"] > 0
     assert run.data.metrics["peak_memory_gb"] > 0
     assert {"worst_delta", "clean_delta", "auroc", "run_seconds"} <= run.data.metrics.keys()

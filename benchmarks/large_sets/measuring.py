@@ -150,7 +150,7 @@ def measure_cell(task: Task, size: int) -> CellCost:
         "standard": load_named(task.classifier, supervisor.image_size[0])
     }
     protocol = Protocol(
-        controller="paper",
+        controllers=("paper",),
         trials=1,
         batch_size=task.batch_size,
         network_batch=section("execution")["batch_size"],

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from superstar.actions import apply_action
+from superstar.actions import Correction, Plan, apply_action
 from superstar.control.algorithm import Step
 from superstar.control.first_actions import first_action
 from superstar.control.supervisor import Recovery
@@ -45,7 +45,7 @@ class World:
 
 def recovery(images, step):
     operable = step.operable
-    return Recovery(images, (), (10.0,), operable, step.reason, (step,))
+    return Recovery(images, Plan(), (10.0,), operable, step.reason, (step,))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_policy_was_asked(images, action, decision, reason, outcome):
     step = Step(STATE, True, action, 8.5, decision, reason)
     first = first_action(recovery(images, step), World(likeliest=0))
     assert (first.action, first.distance, first.outcome) == (action, 8.5, outcome)
-    assert first.sequence == (() if action == "nop" else (action,))
+    assert first.sequence == (() if action == "nop" else (Correction(action),))
 
 
 def test_what_the_tree_forbade_is_tried_out(images):

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch import nn
 
-from superstar.actions import apply_action
+from superstar.actions import Correction, Plan, apply_action
 from superstar.control import Recovery, scoring
 from superstar.control import protocol as subject
 from superstar.control.algorithm import Step
@@ -14,7 +14,7 @@ from superstar.control.scoring import score_sequences
 from superstar.images import ImageSet
 
 PROTOCOL = Protocol(
-    "paper",
+    ("paper",),
     trials=3,
     batch_size=8,
     network_batch=4,
@@ -71,11 +71,11 @@ def test_what_sequences_begin_with_alike_is_applied_once(images, monkeypatch):
     }
     applied = []
 
-    def counting(images, action, denoiser=None):
-        applied.append(action)
-        return apply_action(images, action, denoiser=denoiser)
+    def counting(correction, images, denoiser=None):
+        applied.append(correction.name)
+        return apply_action(images, correction.name, denoiser=denoiser)
 
-    monkeypatch.setattr(scoring, "apply_action", counting)
+    monkeypatch.setattr(Correction, "apply", counting)
     found = dict(scoring.apply_sequences(batch, list(reversed(expected)), None))
     assert found.keys() == expected.keys()
     assert all(torch.equal(found[sequence], expected[sequence]) for sequence in expected)
@@ -88,13 +88,13 @@ class Watching:
     def __init__(self):
         self.seen = []
 
-    def recover(self, images, seed):
+    def recover(self, images, seed, controller):
         self.seen.append((images.clone(), seed))
 
 
 def draws(images, cell, trials=2, seed=0):
     watching = Watching()
-    given = Protocol("paper", trials, 8, 4, "cpu", "float32", seed)
+    given = Protocol(("paper",), trials, 8, 4, "cpu", "float32", seed)
     for trial in range(trials):
         subject.recover_batch(cell, images, watching, given, trial)
     return watching.seen
@@ -135,11 +135,11 @@ class Wanting:
     def on(self, device):
         return self
 
-    def recover(self, images, seed):
+    def recover(self, images, seed, controller):
         corrected = images.clone()
         self.handed_out.append(weakref.ref(corrected))
         step = Step(np.zeros(3, np.float32), True, "nop", 1.0, "dropped", "nop")
-        return Recovery(corrected, (), (1.0,), True, "nop", (step,))
+        return Recovery(corrected, Plan(), (1.0,), True, "nop", (step,))
 
 
 class Scored(Exception):  # noqa: N818

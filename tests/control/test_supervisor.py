@@ -2,13 +2,14 @@ import dataclasses
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 import skops.io
 import torch
-from control_toys import noisy, photographs
+from control_toys import calibrated, noisy, photographs
 from numpy.testing import assert_allclose
 from safetensors.torch import save_file
 from sklearn.tree import DecisionTreeClassifier
@@ -43,6 +44,11 @@ def supervisor(actions=ACTIONS, operable: int = 1, **changes) -> Supervisor:
         "benchmark": "photos",
     }
     return Supervisor(**(parts | changes))
+
+
+def both(actions=ACTIONS) -> Supervisor:
+    """One that holds the calibrated controller too."""
+    return supervisor(actions, calibrated=calibrated(24, 32))
 
 
 def shifted() -> torch.Tensor:
@@ -115,7 +121,7 @@ def test_it_abstains_where_it_cannot_help():
 
 @pytest.mark.parametrize("actions", [ACTIONS, ("nop", "wavelet_bayes", "clahe_2_1")])
 def test_a_supervisor_survives_the_disk(tmp_path, actions):
-    ours = supervisor(actions)
+    ours = both(actions)
     path = tmp_path / "deep" / "supervisor"
     ours.save(path)
     written = {entry.name for entry in path.iterdir()}
@@ -126,9 +132,10 @@ def test_a_supervisor_survives_the_disk(tmp_path, actions):
     assert torch.equal(theirs.validation_points, ours.validation_points)
     images = shifted()
     assert_allclose(theirs.projection(images), ours.projection(images))
-    for seed in range(3):
-        first, second = ours.recover(images, seed), theirs.recover(images, seed)
-        assert first.actions == second.actions
+    assert theirs.controllers == ours.controllers == ("paper", "calibrated")
+    for seed, controller in product(range(3), ours.controllers):
+        first, second = (each.recover(images, seed, controller) for each in (ours, theirs))
+        assert first.plan == second.plan
         assert first.distances == second.distances
         assert torch.equal(first.images, second.images)
 
@@ -213,7 +220,7 @@ def test_whoever_may_read_one_file_may_read_all(saved):
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory):
     path = tmp_path_factory.mktemp("supervisor") / "whole"
-    supervisor().save(path)
+    both().save(path)
     return path
 
 
@@ -269,7 +276,7 @@ def test_networks_and_points_of_other_types_are_refused(tmp_path, saved):
         ("beta", 1.5),
         ("horizon", 0),
         ("format", "something"),
-        ("version", 2),
+        ("version", 3),
         ("image_size", [24]),
         ("image_size", [24, 24]),
         ("projection", {}),
@@ -363,3 +370,32 @@ def test_threads_that_ask_together_leave_their_number_as_it_was():
         assert torch.get_num_threads() == 3
     finally:
         torch.set_num_threads(before)
+
+
+# The calibrated controller.
+
+
+def test_either_controller_corrects_on_demand():
+    images, ours = photographs(30, 24, 32) ** 3, both()
+    recovery = ours.recover(images, controller="calibrated")
+    assert recovery.stopped_by in {"home", "no_gain", "horizon"}
+    assert recovery.operable
+    assert recovery.p_value == ours.calibrated.gate.smallest_rate
+    assert recovery.actions == recovery.plan.names == ("match_tone",)
+    assert torch.equal(recovery.images, recovery.plan.apply(images))
+    assert ours.recover(images).plan == supervisor().recover(images).plan
+    assert supervisor().recover(images).p_value is None
+
+
+def test_a_controller_that_is_not_there_is_refused():
+    with pytest.raises(InputError, match="unknown controller 'calibrated'"):
+        supervisor().recover(shifted(), controller="calibrated")
+
+
+def test_clean_images_are_handed_out_in_other_memory():
+    clean = photographs(30, 24, 32, seed=4)
+    recovery = both().recover(clean, controller="calibrated")
+    assert not recovery.operable
+    assert recovery.stopped_by == "clean"
+    assert torch.equal(recovery.images, clean)
+    assert recovery.images.data_ptr() != clean.data_ptr()

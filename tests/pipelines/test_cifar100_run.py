@@ -32,6 +32,13 @@ SMALL = {
         **{name: {"epochs": 1, "batch_size": 32} for name in ("augmix", "noisymix", "puzzlemix")},
     },
     "operability": {"depths": [3]},
+    "calibration": {
+        "gate": {"images": 100, "draws": 20},
+        "images": 20,
+        "severities": [5],
+        "pair_severities": [],
+        "candidates": ["match_contrast", "match_tone > dncnn"],
+    },
     "policy_training": {"episodes": 4, "beta_draws": 2},
     "benchmark_generation": {"shifts": ["gaussian_noise", "fog"]},
     "evaluation": {"severities": [5], "trials": 2, "batch_size": 20},
@@ -133,13 +140,14 @@ def test_the_whole_environment_runs_on_tables_of_the_hub(project, images, finish
     assert results["images"].eq(68).all()
     transfer = pd.read_parquet(data(project, "07_model_output/transfer_results.parquet"))
     assert set(transfer["policy"]) == {"photos"}
-    assert len(transfer) == len(results)
+    assert len(transfer) == (results["controller"] == "paper").sum()
     standard = load_classifier(data(project, "06_models/classifiers/standard.safetensors"))
     assert isinstance(standard, WideResNet)
     # Fog was evaluated as published: severity 5 is the last fifth of the array.
     scored = results[results["shift"].eq("fog") & results["classifier"].eq("standard")]
+    assert set(scored["controller"]) == {"paper", "calibrated"}
     expected = accuracy(standard, from_uint8(fog[-68:]), images["test"].labels)
-    assert scored["accuracy_shifted"].tolist() == pytest.approx([expected] * 2)
+    assert scored["accuracy_shifted"].tolist() == pytest.approx([expected] * 4)
     made = data(project, "05_model_input/shifted_sets.json")
     assert json.loads(made.read_text())["external"] == ["fog"]
     page = data(project, "08_reporting/report.md").read_text()

@@ -160,7 +160,7 @@ def test_a_dask_cluster_gives_the_same_tables(straight, supervisor, tmp_path):
 
 
 def test_the_cells_of_another_evaluation_are_not_taken(straight):
-    protocol = Protocol("paper", 2, 8, 6, "cpu", "float32", 0)
+    protocol = Protocol(("paper",), 2, 8, 6, "cpu", "float32", 0)
     classifiers = ["standard", "augmix"]
 
     def load(protocol=protocol, names=classifiers, elsewhere=("elsewhere",), made_from=""):
@@ -171,6 +171,7 @@ def test_the_cells_of_another_evaluation_are_not_taken(straight):
     assert load(replace(protocol, network_batch=7)) is not None
     assert load(replace(protocol, trials=3)) is None
     assert load(replace(protocol, seed=1)) is None
+    assert load(replace(protocol, controllers=("paper", "calibrated"))) is None
     assert load(names=classifiers[:1]) is None
     assert load(elsewhere=()) is None
     assert load(made_from="other images") is None

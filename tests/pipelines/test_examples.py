@@ -107,6 +107,7 @@ def supervisor():
 def traced(supervisor):
     results = pd.DataFrame(
         {
+            "controller": "paper",
             "shift": ["gaussian_noise"] * 3 + ["fog"],
             "severity": [1, 2, 5, 3],
             "trial": [0, 1, 1, 0],

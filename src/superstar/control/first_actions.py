@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from superstar.actions import Correction
 from superstar.control.scoring import Actions
 from superstar.control.supervisor import Recovery, Supervisor
 
@@ -23,7 +24,7 @@ class FirstAction:
     @property
     def sequence(self) -> Actions:
         """The action alone; empty where it changes nothing."""
-        return () if self.action == "nop" else (self.action,)
+        return () if self.action == "nop" else (Correction(self.action),)
 
 
 def first_action(recovery: Recovery, supervisor: Supervisor) -> FirstAction:

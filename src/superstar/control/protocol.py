@@ -14,9 +14,10 @@ from superstar.control.algorithm import Step
 from superstar.control.first_actions import FirstAction, first_action
 from superstar.control.operability import percent_inoperable
 from superstar.control.scoring import Hits, parts, score_sequences
-from superstar.control.supervisor import Recovery, Supervisor
+from superstar.control.supervisor import CALIBRATED, PAPER, Recovery, Supervisor
 from superstar.images import Images, stream
-from superstar.measures import FEATURES, state_features
+from superstar.measures import FEATURES, Distance, state_features
+from superstar.measures.rulers import BandRuler
 from superstar.weights import on_device
 
 # Digits of a distance beyond these depend on the number of threads.
@@ -57,7 +58,7 @@ class Protocol:
     """How a cell is evaluated.
 
     Attributes:
-        controller: name of the distance and the stopping rules in the results.
+        controllers: which of the supervisor's; policies from elsewhere are of `paper` alone.
         trials: independent draws of a batch and of the policy.
         batch_size: images that the supervisor sees, or all if there are fewer.
         network_batch: images that go through actions and networks together.
@@ -66,7 +67,7 @@ class Protocol:
         seed: of the draws; each cell and trial has a stream of its own.
     """
 
-    controller: str
+    controllers: tuple[str, ...]
     trials: int
     batch_size: int
     network_batch: int
@@ -80,12 +81,12 @@ class CellResult:
     """What a cell yields, as rows of tables.
 
     Attributes:
-        results: one a trial and classifier.
-        gains: one a classifier: the mean over trials of right after less right before, for each
-            image.
+        results: one a controller, trial and classifier.
+        gains: one a controller and classifier: the mean over trials of right after less right
+            before, for each image.
         transfer_results: as `results`, with the `policy`, for policies from other benchmarks.
         transfer_gains: as `gains`, likewise.
-        steps: one a step of Algorithm 1.
+        steps: one a step of Algorithm 1, so of controller `paper` alone, as all that follows.
         first_actions: one a trial and classifier: the first action that the policy wanted, what
             became of it, and what it does alone to distance and accuracy.
         inoperable: share of single images that the tree calls inoperable, in percent.
@@ -127,21 +128,31 @@ def evaluate_cell(
     ]
     recoveries = [recovery for recovery, _ in trials]
     wanted = [first for _, first in trials]
+    by_controller = {PAPER: recoveries} | {
+        name: _recover(cell, images, supervisor, protocol, name)
+        for name in protocol.controllers
+        if name != PAPER
+    }
     elsewhere = {
         name: _recover(cell, images, other.on(protocol.device), protocol)
         for name, other in (transferred or {}).items()
     }
-    chosen = [r.actions for r in chain(recoveries, *elsewhere.values())]
+    chosen = chain(*by_controller.values(), *elsewhere.values())
     hits = score_sequences(
         images,
-        [*chosen, *(first.sequence for first in wanted)],
+        [*(each.plan.corrections for each in chosen), *(first.sequence for first in wanted)],
         supervisor.denoiser,
         classifiers,
         batch_size=protocol.network_batch,
         device=protocol.device,
         precision=protocol.precision,
     )
-    names = {"controller": protocol.controller, **cell.keys}
+    names = {"controller": PAPER, **cell.keys}
+    rulers = {PAPER: Distance.of(supervisor.distance).kind, CALIBRATED: BandRuler.NAME}
+    own = [
+        ({**names, "controller": name}, {"ruler": rulers[name], "seed": protocol.seed}, those)
+        for name, those in by_controller.items()
+    ]
     steps = [
         {**names, "trial": trial, "step": number, **_step_columns(step)}
         for trial, recovery in enumerate(recoveries)
@@ -169,10 +180,10 @@ def evaluate_cell(
         states[part] = state_features(images.batch(part))
     inoperable = {**names, "percent_inoperable": percent_inoperable(supervisor.tree, states)}
     return CellResult(
-        _results(names, recoveries, hits),
-        _gains(names, recoveries, hits),
+        [{**row, **more} for keys, more, those in own for row in _results(keys, those, hits)],
+        [row for keys, _, those in own for row in _gains(keys, those, hits)],
         [
-            row
+            {**row, "ruler": rulers[PAPER], "seed": protocol.seed}
             for name, others in elsewhere.items()
             for row in _results({"policy": name, **names}, others, hits)
         ],
@@ -188,10 +199,10 @@ def evaluate_cell(
 
 
 def _recover(
-    cell: Cell, images: Images, supervisor: Supervisor, protocol: Protocol
+    cell: Cell, images: Images, supervisor: Supervisor, protocol: Protocol, controller: str = PAPER
 ) -> list[Recovery]:
     return [
-        _without_images(recover_batch(cell, images, supervisor, protocol, trial))
+        _without_images(recover_batch(cell, images, supervisor, protocol, trial, controller))
         for trial in range(protocol.trials)
     ]
 
@@ -218,8 +229,9 @@ def _results(
             "distance_initial": round(recovery.distances[0], DIGITS),
             "distance_final": round(recovery.distances[-1], DIGITS),
             "accuracy_shifted": float(before.mean()),
-            "accuracy_recovered": float(hits[recovery.actions][classifier].mean()),
+            "accuracy_recovered": float(hits[recovery.plan.corrections][classifier].mean()),
             "images": len(before),
+            "plan": recovery.plan.to_json(),
         }
         for trial, recovery in enumerate(recoveries)
         for classifier, before in hits[()].items()
@@ -235,7 +247,7 @@ def _gains(
             "classifier": classifier,
             "gain": np.mean(
                 [
-                    hits[recovery.actions][classifier].astype(np.float32)
+                    hits[recovery.plan.corrections][classifier].astype(np.float32)
                     - before.astype(np.float32)
                     for recovery in recoveries
                 ],
@@ -247,12 +259,17 @@ def _gains(
 
 
 def recover_batch(
-    cell: Cell, images: Images, supervisor: Supervisor, protocol: Protocol, trial: int
+    cell: Cell,
+    images: Images,
+    supervisor: Supervisor,
+    protocol: Protocol,
+    trial: int,
+    controller: str = PAPER,
 ) -> Recovery:
     """Draw a trial's batch from the set and let the supervisor correct it."""
     rng = stream(protocol.seed, "trial", cell.shift, cell.severity or 0, trial)
     drawn = rng.permutation(len(images))[: protocol.batch_size]
-    return supervisor.recover(images.batch(drawn), seed=int(rng.integers(2**31)))
+    return supervisor.recover(images.batch(drawn), int(rng.integers(2**31)), controller)
 
 
 def _step_columns(step: Step) -> dict[str, Any]:

@@ -7,11 +7,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from superstar.actions import Denoiser, apply_action
+from superstar.actions import Correction, Denoiser
 from superstar.classifiers import Precision, predict
 from superstar.images import Images
 
-Actions = tuple[str, ...]
+Actions = tuple[str | Correction, ...]
+"""In order; a name stands for a correction without numbers."""
 Hits = dict[Actions, dict[str, NDArray[np.bool_]]]
 """By sequence and classifier, which images of a set are classified rightly."""
 
@@ -32,7 +33,7 @@ def score_sequences(
 
     Args:
         images: the set.
-        sequences: of action names; the empty one, which leaves the images alone, is added.
+        sequences: of corrections; the empty one, which leaves the images alone, is added.
         denoiser: for `dncnn`; it computes where its weights are.
         classifiers: by name.
         batch_size: images that go through actions and classifiers together.
@@ -58,19 +59,23 @@ def score_sequences(
 def apply_sequences(
     images: Tensor, sequences: Iterable[Actions], denoiser: Denoiser | None
 ) -> Iterator[tuple[Actions, Tensor]]:
-    """Each sequence, in sorted order, with the images after every action of it.
+    """Each sequence with the images after every action of it, those that begin alike together.
 
     The actions with which several sequences begin are applied once.
     """
     taken: Actions = ()
     after = [images]
-    for sequence in sorted(sequences):
+    for sequence in sorted(sequences, key=lambda each: [_step(step) for step in each]):
         alike = max(n for n in range(len(after)) if taken[:n] == sequence[:n])
         del after[alike + 1 :]
         for action in sequence[alike:]:
-            after.append(apply_action(after[-1], action, denoiser=denoiser))
+            after.append(_step(action).apply(after[-1], denoiser))
         taken = sequence
         yield sequence, after[-1]
+
+
+def _step(action: str | Correction) -> Correction:
+    return Correction(action) if isinstance(action, str) else action
 
 
 def parts(count: int, size: int) -> list[slice]:

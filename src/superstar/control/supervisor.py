@@ -15,12 +15,14 @@ from safetensors.torch import load_file
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
-from superstar.actions import Denoiser, load_denoiser, save_denoiser
+from superstar.actions import Denoiser, Plan, load_denoiser, save_denoiser
+from superstar.control import calibrated_files
 from superstar.control.algorithm import Brakes, Step, StopReason, run_algorithm
+from superstar.control.calibrated import Calibrated, Reason
 from superstar.control.networks import Actor, SampledPolicy, load_actor, save_actor
 from superstar.control.operability import load_tree, save_tree
 from superstar.control.transitions import Transitions, check_actions
-from superstar.errors import InputError
+from superstar.errors import InputError, check_name
 from superstar.images import SMALLEST_SIDE, check_images, stream
 from superstar.measures import Distance, Projection
 from superstar.weights import on_device, save_tensors
@@ -33,8 +35,12 @@ ACTOR = "actor.safetensors"
 TREE = "tree.skops"
 DENOISER = "denoiser.safetensors"
 POINTS = "validation_points.safetensors"
-FILES = frozenset({SPEC, ACTOR, TREE, DENOISER, POINTS})
+FILES = frozenset(
+    {SPEC, ACTOR, TREE, DENOISER, POINTS, calibrated_files.SPEC, calibrated_files.ARRAYS}
+)
 POINTS_KEY = "points"
+PAPER = "paper"
+CALIBRATED = "calibrated"
 
 
 class _Spec(BaseModel):
@@ -43,7 +49,9 @@ class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     format: Literal["superstar-supervisor"] = "superstar-supervisor"
-    version: Literal[1] = 1
+    # Folders of version 1 hold no controller but the paper's.
+    version: Literal[1, 2] = 2
+    controllers: tuple[str, ...] = ("paper",)
     benchmark: str
     image_size: tuple[int, int]
     actions: tuple[str, ...]
@@ -61,19 +69,31 @@ class Recovery:
 
     Attributes:
         images: the corrected images, float32 (N, 3, H, W) in [0, 1].
-        actions: names of the corrections applied, in order; empty if it abstained.
-        distances: to the validation set at first and after each correction.
-        operable: whether the images as they came were operable.
-        stopped_by: "inoperable", "alpha", "beta", "nop" or "horizon".
-        steps: every decision on the way, those not to act included.
+        plan: the corrections applied, in order, with their numbers; empty if it abstained. It can
+            be applied to other images of the same stream.
+        distances: to clean images at first and after each correction: the controller's distance,
+            or its ruler's readings.
+        operable: whether the controller could act on the images as they came. `paper`: the tree
+            says so. `calibrated`: they could be told from clean ones.
+        stopped_by: `paper`: "inoperable", "alpha", "beta", "nop" or "horizon". `calibrated`:
+            "clean" (not told from clean images as they came), "home" (no longer), "no_gain" or
+            "horizon".
+        steps: every decision on the way, those not to act included; of `paper` alone.
+        p_value: how often clean images are as far from home as these were; of `calibrated` alone.
     """
 
     images: Tensor
-    actions: tuple[str, ...]
+    plan: Plan
     distances: tuple[float, ...]
     operable: bool
-    stopped_by: StopReason
-    steps: tuple[Step, ...]
+    stopped_by: StopReason | Reason
+    steps: tuple[Step, ...] = ()
+    p_value: float | None = None
+
+    @property
+    def actions(self) -> tuple[str, ...]:
+        """Names of the corrections applied, in order; empty if it abstained."""
+        return self.plan.names
 
 
 @dataclass
@@ -94,6 +114,7 @@ class Supervisor:
         benchmark: name of the benchmark it was made for.
         distance: between sets of points, the one that α and β were chosen for; a name stands for
             `Distance.create(name)`. Not `aline_d`, which asks classifiers about the images.
+        calibrated: the controller of that name; None leaves `paper` alone.
 
     Raises:
         InputError: parts that do not fit together or a threshold outside its range.
@@ -111,6 +132,7 @@ class Supervisor:
     image_size: tuple[int, int]
     benchmark: str
     distance: str | Distance = "wasserstein"
+    calibrated: Calibrated | None = None
 
     def __post_init__(self) -> None:
         self.actions = tuple(self.actions)
@@ -147,26 +169,36 @@ class Supervisor:
         """What stops the policy."""
         return Brakes(self.alpha, self.beta, self.tree, self.horizon)
 
-    def recover(self, images: Tensor, seed: int = 0) -> Recovery:
+    @property
+    def controllers(self) -> tuple[str, ...]:
+        """Names of those that it holds."""
+        return (PAPER,) if self.calibrated is None else (PAPER, CALIBRATED)
+
+    def recover(self, images: Tensor, seed: int = 0, controller: str = PAPER) -> Recovery:
         """Correct a batch of images drawn from one (possibly shifted) distribution.
 
         Args:
             images: float32 (N, 3, H, W) in [0, 1], of the supervisor's size; not modified. The
                 distance is one between sets: the more images, the surer every decision.
-            seed: of the policy's sampling.
+            seed: of the policy's sampling, or of the sample that corrections are tried on.
+            controller: one of `controllers`.
 
         Returns:
             The corrected images and the decisions that led to them.
 
         Raises:
-            InputError: not a batch of images, images of another size, or a bad seed.
+            InputError: not a batch of images, images of another size, a bad seed, or a controller
+                that it does not hold.
         """
+        check_name("controller", controller, self.controllers)
         check_images(images)
         if tuple(images.shape[2:]) != self.image_size:
             raise InputError(
                 f"images are {images.shape[2]}x{images.shape[3]} pixels, the supervisor for "
                 f"{self.benchmark} takes {self.image_size[0]}x{self.image_size[1]}: resize them"
             )
+        if controller == CALIBRATED:
+            return self._recover_calibrated(images, seed)
         # Room for the images before the last action and for those after it.
         transitions = self.transitions([images], memory_limit=2 * images.nbytes)
         policy, rng = SampledPolicy(self.actor), stream(seed, "recover")
@@ -175,11 +207,23 @@ class Supervisor:
         return Recovery(
             # Where it abstained these are the caller's own images: never hand out the same memory.
             images=corrected if trace.prefix else images.detach().clone(),
-            actions=trace.sequence,
+            plan=Plan.of(trace.sequence, self.denoiser),
             distances=trace.distances,
             operable=trace.operable,
             stopped_by=trace.stop_reason,
             steps=trace.steps,
+        )
+
+    def _recover_calibrated(self, images: Tensor, seed: int) -> Recovery:
+        assert self.calibrated is not None
+        choice = self.calibrated.choose(images, self.denoiser, seed)
+        return Recovery(
+            images=choice.plan.apply(images),
+            plan=choice.plan,
+            distances=choice.readings,
+            operable=choice.stopped_by != "clean",
+            stopped_by=choice.stopped_by,
+            p_value=choice.p_value,
         )
 
     def on(self, device: str) -> "Supervisor":
@@ -273,6 +317,7 @@ class Supervisor:
             save_denoiser(self.denoiser, folder / DENOISER)
         save_tensors({POINTS_KEY: self.validation_points}, folder / POINTS)
         spec = _Spec(
+            controllers=self.controllers,
             benchmark=self.benchmark,
             image_size=self.image_size,
             actions=self.actions,
@@ -283,6 +328,8 @@ class Supervisor:
             distance=Distance.of(self.distance).to_dict(),
         )
         (folder / SPEC).write_text(spec.model_dump_json(indent=2) + "\n", encoding="utf-8")
+        if self.calibrated is not None:
+            calibrated_files.save_calibrated(self.calibrated, folder)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Supervisor":
@@ -312,6 +359,9 @@ class Supervisor:
         tree = load_tree(folder / TREE)
         denoiser = load_denoiser(folder / DENOISER) if "dncnn" in spec.actions else None
         points = _load_points(folder / POINTS, projection)
+        calibrated = None
+        if CALIBRATED in spec.controllers:
+            calibrated = calibrated_files.load_calibrated(folder)
         try:
             return cls(
                 actor=actor,
@@ -326,6 +376,7 @@ class Supervisor:
                 image_size=spec.image_size,
                 benchmark=spec.benchmark,
                 distance=distance,
+                calibrated=calibrated,
             )
         except InputError as error:
             raise InputError(f"{folder / SPEC} does not fit its folder ({error})") from error

@@ -14,6 +14,7 @@ from superstar.control import Supervisor
 from superstar.control.algorithm import Trace, run_algorithm
 from superstar.control.networks import SampledPolicy
 from superstar.control.protocol import DIGITS
+from superstar.control.supervisor import PAPER
 from superstar.control.transitions import Transitions
 from superstar.datasets import ShiftedSets
 from superstar.images import Images, stream
@@ -31,7 +32,7 @@ def trace_examples(
     execution: dict[str, Any],
     seed: int,
 ) -> pd.DataFrame:
-    """Stages of two examples, each on one batch of a shifted set.
+    """Stages of two examples of controller `paper`, each on one batch of a shifted set.
 
     `example` is the longest sequence of `reporting.example_shift` in the results (of equally long
     ones that which gained most) on the batch of its trial. `example_beta` is the first of the
@@ -62,7 +63,8 @@ def trace_examples(
         return numbers
 
     shift = given.example_shift
-    severity, trial, kept = _longest(results[results["shift"] == shift])
+    own_results = results[(results["shift"] == shift) & (results["controller"] == PAPER)]
+    severity, trial, kept = _longest(own_results)
     batch = draw(shift, severity, stream(seed, "trial", shift, severity, trial))
     own = _stages(*batch, kept, [], accuracies)
     own = own.assign(example="example", shift=shift, severity=severity, beta=supervisor.beta)

@@ -18,8 +18,6 @@ from superstar.datasets import ShiftedSets
 from superstar.parallel import fan_out
 from superstar.parameters import BenchmarkGeneration, Evaluation, Execution
 
-CONTROLLER = "paper"
-
 logger = logging.getLogger(__name__)
 
 
@@ -42,7 +40,7 @@ def evaluate(
     given, run = Evaluation.model_validate(parameters), Execution.model_validate(execution)
     shifts = BenchmarkGeneration.model_validate(benchmark).shifts
     protocol = Protocol(
-        controller=CONTROLLER,
+        controllers=supervisor.controllers,
         trials=given.trials,
         batch_size=given.batch_size,
         network_batch=run.batch_size,

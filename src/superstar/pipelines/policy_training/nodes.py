@@ -12,6 +12,7 @@ from superstar.actions import ACTIONS, Denoiser
 from superstar.checkpoint import own_part
 from superstar.control import ShiftEnv, Supervisor
 from superstar.control.actor_critic import PolicySchedule, evaluate_policy, train_actor_critic
+from superstar.control.calibrated import Calibrated
 from superstar.control.networks import Actor
 from superstar.control.thresholds import choose_beta, clean_ratios
 from superstar.images import ImageSet
@@ -131,10 +132,11 @@ def assemble_supervisor(
     measure: dict[str, Any],
     thresholds: dict[str, float],
     reference: ImageSet,
+    calibrated: Calibrated,
     parameters: dict[str, Any],
     benchmark: str,
 ) -> Supervisor:
-    """All that Algorithm 1 needs at run time, in one folder."""
+    """All that both controllers need at run time, in one folder."""
     return Supervisor(
         actor=actor[0],
         tree=tree,
@@ -148,4 +150,5 @@ def assemble_supervisor(
         image_size=(reference.images.shape[1], reference.images.shape[2]),
         benchmark=benchmark,
         distance=Distance.from_dict(measure),
+        calibrated=calibrated,
     )

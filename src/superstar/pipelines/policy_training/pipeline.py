@@ -53,6 +53,7 @@ def create_pipeline() -> Pipeline:
                     "params:distance.measure",
                     "thresholds",
                     "validation_reference",
+                    "calibrated",
                     "params:policy_training",
                     "params:benchmark",
                 ],

@@ -19,6 +19,9 @@ REASON_COLOURS = {
     "nop": "#c7c7c7",
     "beta": "#e8a33d",
     "alpha": "#3b7dd8",
+    "clean": "#c7c7c7",
+    "no_gain": "#e8a33d",
+    "home": "#3b7dd8",
     "horizon": "#7a3bd8",
 }
 OUTCOME_COLOURS = {**REASON_COLOURS, "kept": REASON_COLOURS["alpha"]}
@@ -48,37 +51,50 @@ def stack_bars(axis: Axes, parts: Iterable[tuple[str, pd.Series, str]]) -> None:
 
 
 def delta_figure(table: pd.DataFrame) -> Figure:
-    """Delta of each shift and classifier with its interval."""
+    """Delta of each shift, controller and classifier with its interval, a panel a controller."""
     shifts = list(dict.fromkeys(table["shift"]))
     classifiers = list(dict.fromkeys(table["classifier"]))
-    figure = Figure(figsize=(9, 0.5 + 0.42 * len(shifts)), layout="constrained")
-    axis = figure.subplots()
+    controllers = list(dict.fromkeys(table["controller"]))
+    size = (2.5 + 6 * len(controllers), 0.8 + 0.42 * len(shifts))
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots(1, len(controllers), sharex=True, sharey=True, squeeze=False)[0]
     height = 0.8 / len(classifiers)
-    for place, (name, colour) in enumerate(
-        zip(classifiers, colours(len(classifiers)), strict=True)
-    ):
-        part = table[table["classifier"] == name].set_index("shift").loc[shifts]
-        rows = np.arange(len(shifts)) + (place - (len(classifiers) - 1) / 2) * height
-        errors = np.abs(part[["delta_low", "delta_high"]].to_numpy().T - part["delta"].to_numpy())
-        axis.barh(
-            rows, part["delta"], height, xerr=errors, color=colour, label=name, error_kw={"lw": 1}
-        )
-    axis.axvline(0, color="black", lw=0.8)
-    name_rows(axis, [readable(shift) for shift in shifts])
-    axis.set_xlabel("Δ accuracy, points (recovered − shifted; bars: bootstrap interval)")
-    axis.grid(axis="x", alpha=0.3)
+    for axis, controller in zip(axes, controllers, strict=True):
+        own = table[table["controller"] == controller]
+        for place, (name, colour) in enumerate(
+            zip(classifiers, colours(len(classifiers)), strict=True)
+        ):
+            part = own[own["classifier"] == name].set_index("shift").loc[shifts]
+            rows = np.arange(len(shifts)) + (place - (len(classifiers) - 1) / 2) * height
+            bounds = part[["delta_low", "delta_high"]].to_numpy().T
+            errors = np.abs(bounds - part["delta"].to_numpy())
+            label = name if axis is axes[0] else None
+            axis.barh(
+                rows,
+                part["delta"],
+                height,
+                xerr=errors,
+                color=colour,
+                label=label,
+                error_kw={"lw": 1},
+            )
+        axis.axvline(0, color="black", lw=0.8)
+        axis.set(title=f"controller {controller}", xlabel="Δ accuracy, points (bars: interval)")
+        axis.grid(axis="x", alpha=0.3)
+    name_rows(axes[0], [readable(shift) for shift in shifts])
     figure.legend(title="classifier", loc="outside right upper")
     return figure
 
 
 def severity_figure(table: pd.DataFrame) -> Figure:
-    """Delta by shift and severity, a panel a classifier."""
-    classifiers = list(dict.fromkeys(table["classifier"]))
+    """Delta by shift and severity, a panel a classifier and controller."""
+    table = table.assign(panel=table["classifier"] + ", " + table["controller"])
+    classifiers = list(dict.fromkeys(table.sort_values("classifier", kind="stable")["panel"]))
     shifts = list(dict.fromkeys(table["shift"]))
     columns = [column for column in table.columns if str(column).startswith("severity_")]
     values = {
         name: part.set_index("shift").loc[shifts, columns].to_numpy(float)
-        for name, part in table.groupby("classifier")
+        for name, part in table.groupby("panel")
     }
     bound = max(1.0, max(np.abs(v).max() for v in values.values()))
     figure = Figure(
@@ -99,18 +115,26 @@ def severity_figure(table: pd.DataFrame) -> Figure:
 
 
 def actions_figure(table: pd.DataFrame) -> Figure:
-    """For each shift, how often it acted and what ended the sequence."""
-    figure = Figure(figsize=(9, 0.9 + 0.36 * len(table)), layout="constrained")
-    acted, stopped = figure.subplots(1, 2, sharey=True, width_ratios=(1, 2))
-    stack_bars(acted, [("acted", table["acted"], REASON_COLOURS["alpha"])])
-    acted.set_xlabel("acted, % of cells")
-    stack_bars(
-        stopped,
-        ((name, table[f"stopped_by_{name}"], REASON_COLOURS[name]) for name in STOP_REASONS),
-    )
-    stopped.set_xlabel("stopped by, % of cells")
-    figure.legend(*stopped.get_legend_handles_labels(), ncols=5, loc="outside upper center")
-    name_rows(acted, [readable(shift) for shift in table["shift"]])
+    """For each shift and controller, how often it acted and what ended the sequence."""
+    controllers = list(dict.fromkeys(table["controller"]))
+    shifts = list(dict.fromkeys(table["shift"]))
+    size = (2 + 7 * len(controllers), 0.9 + 0.36 * len(shifts))
+    figure = Figure(figsize=size, layout="constrained")
+    ratios = (1, 2) * len(controllers)
+    axes = figure.subplots(1, len(ratios), sharey=True, width_ratios=ratios)
+    for place, controller in enumerate(controllers):
+        own = table[table["controller"] == controller].set_index("shift").loc[shifts]
+        acted, stopped = axes[2 * place : 2 * place + 2]
+        stack_bars(acted, [("acted", own["acted"], REASON_COLOURS["alpha"])])
+        acted.set(title=controller, xlabel="acted, % of cells")
+        reasons = [name for name in STOP_REASONS if own[f"stopped_by_{name}"].any()]
+        stack_bars(
+            stopped,
+            ((name, own[f"stopped_by_{name}"], REASON_COLOURS[name]) for name in reasons),
+        )
+        stopped.set_xlabel("stopped by, % of cells")
+        stopped.legend(ncols=3, fontsize=8, loc="lower left", bbox_to_anchor=(0, 1))
+    name_rows(axes[0], [readable(shift) for shift in shifts])
     return figure
 
 

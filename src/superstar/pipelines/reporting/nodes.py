@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from superstar.actions import ACTIONS
 from superstar.control.clustering import cluster_states
 from superstar.control.intervals import Bootstrap
+from superstar.control.supervisor import PAPER
 from superstar.datasets import ShiftedSets
 from superstar.parameters import (
     BenchmarkGeneration,
@@ -77,8 +78,10 @@ def make_tables(
         operability_table=tables.operability_table(
             surrogates_inoperable, shifts_inoperable, first_actions, reference_inoperable
         ),
-        distance_table=tables.distance_table(results, "standard", r_squared),
-        reference_comparison=comparison.compare_accuracies(main, transfer, reference_table),
+        distance_table=tables.distance_table(of_paper(results), "standard", r_squared),
+        reference_comparison=comparison.compare_accuracies(
+            of_paper(main), transfer, reference_table
+        ),
         main_table_markdown=markdown,
         main_table_latex=typesetting.to_latex(main),
         transfer_table_latex=typesetting.transfer_to_latex(transfer),
@@ -86,6 +89,11 @@ def make_tables(
         | means.mean_metrics(mean_table, mce_table),
     )
     return vars(made)
+
+
+def of_paper(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of controller `paper`."""
+    return table[table["controller"] == PAPER]
 
 
 def cluster_samples(

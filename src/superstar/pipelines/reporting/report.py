@@ -114,24 +114,26 @@ def compose(benchmark: str, run: Run, configuration: Mapping[str, Any]) -> str:
 
 
 def overall(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean, best and worst Delta, a row a classifier, with the shift."""
+    """Mean, best and worst Delta, a row a controller and classifier, with the shift."""
     shifts = ["" if pd.isna(shift) else f" ({readable(shift)})" for shift in table["shift"]]
     texts = [f"{a}{b}" for a, b in zip(intervals(table, "delta"), shifts, strict=True)]
-    wide = table.assign(text=texts).pivot(index="classifier", columns="figure", values="text")
-    return wide.loc[table["classifier"].unique(), ["mean", "best", "worst"]].reset_index()
+    names = ["controller", "classifier"]
+    wide = table.assign(text=texts).pivot(index=names, columns="figure", values="text")
+    order = table[names].drop_duplicates()
+    return wide.loc[list(order.itertuples(index=False)), ["mean", "best", "worst"]].reset_index()
 
 
 def means(table: pd.DataFrame) -> pd.DataFrame:
     """Means over sets of shifts, of one policy."""
     shifts = table["group"] + " (" + table["shifts"].astype(str) + ")"
     shown = table.assign(shifts=shifts, delta=intervals(table, "delta"))
-    return shown[["shifts", "classifier", *SYMBOLS]].rename(columns=SYMBOLS)
+    return shown[["controller", "shifts", "classifier", *SYMBOLS]].rename(columns=SYMBOLS)
 
 
 def mean_errors(table: pd.DataFrame) -> pd.DataFrame:
     """mCE of one policy."""
     shown = table.assign(change=intervals(table, "change"))
-    return shown[["classifier", "mce_shifted", "mce_recovered", "change"]]
+    return shown[["controller", "classifier", "mce_shifted", "mce_recovered", "change"]]
 
 
 def two_columns(table: pd.DataFrame) -> pd.DataFrame:

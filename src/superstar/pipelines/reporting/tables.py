@@ -4,6 +4,7 @@ Results have a row a cell, trial and classifier, gains a row a cell and classifi
 over images, first actions a row a cell, trial and classifier; a cell is a shift at a severity.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +12,13 @@ import pandas as pd
 
 from superstar.control.intervals import KEYS, Bootstrap, mean_by_image, trial_errors
 from superstar.control.operability import regression_labels
+from superstar.control.supervisor import PAPER
 
 CELLS = ["controller", "shift", "severity", "trial"]
 DELTAS = ["delta", "delta_low", "delta_high"]
 TRANSFER_COLUMNS = ["policy", *KEYS, "shifted", "recovered", *DELTAS]
-STOP_REASONS = ("inoperable", "nop", "beta", "alpha", "horizon")
+STOP_REASONS = ("inoperable", "nop", "beta", "alpha", "clean", "no_gain", "home", "horizon")
+"""Of controller `paper` the first four, of `calibrated` the next three; the last of both."""
 OUTCOMES = {
     "kept": "carried out",
     "inoperable": "forbidden by the tree",
@@ -190,22 +193,30 @@ def worst_cells(results: pd.DataFrame, count: int) -> pd.DataFrame:
     """The shifts and severities at which a classifier lost most, and what was done there.
 
     Returns:
-        At most `count` rows, those that lost something: `shift`, `severity`, `classifier`, `delta`
-        (points, mean over trials), `sequences` and `stop_reasons` (each with the number of
-        trials), and `distance_change`, in % of the first.
+        At most `count` rows a controller, those that lost something: `controller`, `shift`,
+        `severity`, `classifier`, `delta` (points, mean over trials), `sequences` and `stop_reasons`
+        (each with the number of trials), and `distance_change`, in % of the first.
     """
     shown = results.assign(
         delta=100 * (results["accuracy_recovered"] - results["accuracy_shifted"]),
         sequence=_sequences,
         distance_change=100 * (results["distance_final"] / results["distance_initial"] - 1),
     )
-    cells = shown.groupby(["shift", "severity", "classifier"], sort=False, dropna=False).agg(
+    names = ["controller", "shift", "severity", "classifier"]
+    cells = shown.groupby(names, sort=False, dropna=False).agg(
         delta=("delta", "mean"),
         sequences=("sequence", _counted),
         stop_reasons=("stop_reason", _counted),
         distance_change=("distance_change", "mean"),
     )
-    return cells[cells["delta"] < 0].nsmallest(count, "delta").reset_index()
+    lost = cells[cells["delta"] < 0].sort_values("delta")
+    worst = lost.groupby("controller", sort=False).head(count).reset_index()
+    return worst.sort_values("controller", key=_order_of(results), kind="stable", ignore_index=True)
+
+
+def _order_of(results: pd.DataFrame) -> Callable[[pd.Series], pd.Series]:
+    order = {name: place for place, name in enumerate(results["controller"].unique())}
+    return lambda names: names.map(order)
 
 
 def _sequences(results: pd.DataFrame) -> pd.Series:
@@ -282,11 +293,22 @@ def distance_table(results: pd.DataFrame, classifier: str, r_squared: float) -> 
 
 
 def metrics(table: pd.DataFrame, actions: pd.DataFrame) -> dict[str, float]:
-    """Numbers that compare across runs: every Delta, and how often it acted."""
-    numbers = {f"delta.{row.shift}.{row.classifier}": row.delta for row in table.itertuples()}
+    """Numbers that compare across runs: every Delta, and how often it acted.
+
+    Those of controllers other than `paper` begin with the controller's name.
+    """
+    numbers: dict[str, float] = {}
+    for controller, own in table.groupby("controller", sort=False):
+        start = "" if controller == PAPER else f"{controller}."
+        shifted = own[own["shift"] != "none"]
+        acted = actions[actions["controller"] == controller]
+        numbers |= {
+            f"{start}delta.{row.shift}.{row.classifier}": row.delta for row in own.itertuples()
+        }
+        for name, part in shifted.groupby("classifier"):
+            numbers[f"{start}mean_delta.{name}"] = round(float(part["delta"].mean()), 3)
+            numbers[f"{start}worst_delta.{name}"] = float(part["delta"].min())
+        numbers |= {f"{start}acted_percent.{row.shift}": row.acted for row in acted.itertuples()}
     for row in table[table["shift"] == "none"].itertuples():
         numbers[f"clean_accuracy.{row.classifier}"] = row.shifted
-    for name, part in table[table["shift"] != "none"].groupby("classifier"):
-        numbers[f"mean_delta.{name}"] = round(float(part["delta"].mean()), 3)
-        numbers[f"worst_delta.{name}"] = float(part["delta"].min())
-    return numbers | {f"acted_percent.{row.shift}": row.acted for row in actions.itertuples()}
+    return numbers

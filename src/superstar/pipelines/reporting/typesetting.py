@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from superstar.control.supervisor import PAPER
 from superstar.pipelines import pages
 from superstar.pipelines.pages import COMPOSITE, readable
 
@@ -18,18 +19,28 @@ def parted(table: pd.DataFrame) -> list[pd.DataFrame]:
 
 
 def to_markdown(table: pd.DataFrame) -> str:
-    """The main table in Markdown, with intervals of Delta; composites in one of their own."""
+    """The main table in Markdown, with intervals of Delta; composites in one of their own.
+
+    Several controllers share S, and have a Delta each.
+    """
     parts = []
     for part in parted(table):
-        wide = _wide(part, pages.intervals(part, "delta"), "Δ")
+        if table["controller"].nunique() > 1:
+            wide = _side_by_side(part)
+        else:
+            wide = _wide(part, pages.intervals(part, "delta"), "Δ")
         wide.columns = [" ".join(names) for names in wide.columns]
         parts.append(pages.table(wide.reset_index()) + "\n")
     return "\n".join(parts)
 
 
 def to_latex(table: pd.DataFrame) -> str:
-    """The main table in LaTeX, gains in red; composites in a table of their own."""
-    return "\n".join(_one_latex(part, "", "main") for part in parted(table))
+    """The main table in LaTeX, gains in red; composites and controllers in tables of their own."""
+    return "\n".join(
+        _one_latex(part, f", controller {name}", "main" if name == PAPER else f"main-{name}")
+        for name, own in table.groupby("controller", sort=False)
+        for part in parted(own)
+    )
 
 
 def transfer_to_latex(table: pd.DataFrame) -> str:
@@ -71,6 +82,17 @@ def _wide(table: pd.DataFrame, deltas: Sequence[str], delta: str) -> pd.DataFram
     return wide.rename(
         index=lambda name: "mean of all shifts" if name == "mean" else readable(name)
     )
+
+
+def _side_by_side(table: pd.DataFrame) -> pd.DataFrame:
+    """A row a shift; of each classifier S, and Delta of each controller."""
+    columns = {}
+    for classifier, part in table.groupby("classifier", sort=False):
+        columns[classifier, "S"] = pages.numbers(part.drop_duplicates("shift")["shifted"])
+        for controller, own in part.groupby("controller", sort=False):
+            columns[classifier, f"Δ {controller}"] = list(pages.intervals(own, "delta"))
+    wide = pd.DataFrame(columns, index=pd.Index(table["shift"].unique(), name="shift"))
+    return wide.rename(index=readable)
 
 
 def _escaped(name: object) -> str:
