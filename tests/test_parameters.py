@@ -39,7 +39,7 @@ def set_value(values, path, value):
 
 
 @pytest.mark.parametrize(
-    "environment", ["local", "test", "full", "cifar100", "imagenet", "denoiser"]
+    "environment", ["local", "test", "full", "c_bar", "cifar100", "imagenet", "denoiser"]
 )
 def test_every_environment_is_valid(environment):
     assert Parameters.check(load(environment)).seed == 0
