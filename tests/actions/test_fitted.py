@@ -138,6 +138,20 @@ def test_an_empty_plan_hands_out_other_memory(clean):
     assert Plan.from_json(Plan().to_json()) == Plan()
 
 
+@pytest.mark.parametrize("numbers", ["[1.0]", "[1, 2, NaN]", "[1, 2, 3, 4]"])
+def test_a_plan_with_other_numbers_than_its_corrections_take_is_refused(numbers):
+    with pytest.raises(InputError, match="match_contrast takes 3 finite numbers"):
+        Plan.from_json(f'[{{"name": "match_contrast", "numbers": {numbers}}}]')
+    with pytest.raises(InputError, match="clahe_2_1 takes 0"):
+        Plan.from_json('[{"name": "clahe_2_1", "numbers": [1]}]')
+
+
+def test_every_correction_gives_as_many_numbers_as_it_says(clean):
+    look = Appearance.of(clean)
+    for correction in FITTED.values():
+        assert len(correction.fit(look, look)) == correction.count
+
+
 def test_the_packaged_denoiser_stands_behind_a_plan_without_one():
     noisy = corrupt(from_uint8(data.astronaut()[None, 100:164, 100:164]), "gaussian_noise", 3)
     after = Plan.of(["dncnn"]).apply(noisy)

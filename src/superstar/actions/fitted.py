@@ -36,12 +36,12 @@ class Fitted:
     Attributes:
         fit: the numbers, from how a batch looks and how clean images look.
         apply: to an image (3, H, W) in [0, 1]; the result may leave that range.
-        matched: bands (`superstar.measures.Bands`) that it makes like the clean ones' by
-            construction, so that they say nothing of whether it helped.
+        count: of the numbers.
     """
 
     fit: Callable[[Appearance, Appearance], Numbers]
     apply: Callable[[Image, Numbers], Image]
+    count: int
 
 
 def _share(clean: float, batch: float, most: float = MOST_GAIN) -> float:
@@ -154,14 +154,14 @@ def _median(image: Image, numbers: Numbers) -> Image:
 
 
 FITTED: dict[str, Fitted] = {
-    "match_tone": Fitted(_fit_tone, _apply_tone),
-    "match_brightness": Fitted(_fit_brightness, _apply_brightness),
-    "match_contrast": Fitted(_fit_contrast, _apply_contrast),
-    "match_local_contrast": Fitted(_fit_local_contrast, _apply_local_contrast),
-    "match_colour": Fitted(_fit_colour, _apply_colour),
-    "match_sharpness": Fitted(_fit_sharpness, _apply_sharpness),
-    "match_veil": Fitted(_fit_veil, _apply_veil),
-    "median_3": Fitted(_no_numbers, _median),
+    "match_tone": Fitted(_fit_tone, _apply_tone, KNOTS),
+    "match_brightness": Fitted(_fit_brightness, _apply_brightness, 2),
+    "match_contrast": Fitted(_fit_contrast, _apply_contrast, 3),
+    "match_local_contrast": Fitted(_fit_local_contrast, _apply_local_contrast, 2),
+    "match_colour": Fitted(_fit_colour, _apply_colour, 1),
+    "match_sharpness": Fitted(_fit_sharpness, _apply_sharpness, 1),
+    "match_veil": Fitted(_fit_veil, _apply_veil, 1),
+    "median_3": Fitted(_no_numbers, _median, 0),
 }
 
 

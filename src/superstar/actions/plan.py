@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
 
 from torch import Tensor
@@ -94,7 +95,7 @@ class Plan:
         """The reverse of `to_json`.
 
         Raises:
-            InputError: not what `to_json` writes, or an unknown correction.
+            InputError: not what `to_json` writes, an unknown correction, or not its numbers.
         """
         try:
             steps = json.loads(text)
@@ -110,4 +111,8 @@ class Plan:
 
 def _correction(step: dict[str, Any]) -> Correction:
     check_name("correction", step["name"], EXTENDED)
-    return Correction(step["name"], tuple(float(number) for number in step["numbers"]))
+    numbers = tuple(float(number) for number in step["numbers"])
+    expected = FITTED[step["name"]].count if step["name"] in FITTED else 0
+    if len(numbers) != expected or not all(map(isfinite, numbers)):
+        raise InputError(f"{step['name']} takes {expected} finite numbers, not {list(numbers)}")
+    return Correction(step["name"], numbers)
