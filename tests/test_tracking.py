@@ -108,6 +108,7 @@ def test_a_plain_run_is_named_by_benchmark_and_pipelines(session):
     assert run.data.tags["changed"] == "nothing"
     assert run.data.tags["environment"] == "test"
     assert run.data.tags["benchmark"] == "photos"
+    assert run.data.tags["controller"] == "paper, calibrated"
     assert run.data.tags["kedro_command"] == "a session in Python"
 
 

@@ -86,6 +86,7 @@ def same_after_saving(model, images, path):
     assert isinstance(again, NamedClassifier)
     assert again.arguments == model.arguments
     assert not again.training
+    assert all(map(torch.equal, again.state_dict().values(), model.state_dict().values()))
     # Sums may be rounded otherwise where weights lie elsewhere in memory.
     return torch.allclose(again(images), model(images), atol=1e-5)
 

@@ -25,8 +25,13 @@ KNOTS = 33
 """Of the curve of `match_tone`, at equal steps of luminance."""
 
 MOST_GAIN = 20.0
+"""Of contrast and colour; the least is its reciprocal."""
+
 MOST_SHARPENING = 3.0
+"""Multiple of what a Gaussian of one pixel takes away."""
+
 MOST_VEIL = 0.9
+"""Share of the veil that is taken away."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +171,16 @@ FITTED: dict[str, Fitted] = {
 
 
 def apply_fitted(images: Tensor, name: str, numbers: Numbers) -> Tensor:
-    """Apply a correction with its numbers to a batch."""
+    """Apply a correction with its numbers to a batch.
+
+    Args:
+        images: float32 (N, 3, H, W) in [0, 1]; left as they are.
+        name: one of `FITTED`.
+        numbers: as many as it takes.
+
+    Returns:
+        New images of the same shape, in [0, 1], on the device of `images`.
+    """
     correction = FITTED[name]
     pixels = np.asarray(images.detach().cpu().contiguous())
     made = np.empty_like(pixels)

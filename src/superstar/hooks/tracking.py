@@ -89,6 +89,8 @@ class TrackingHook:
     def _describe(self, run_params: Mapping[str, Any], pipeline: Pipeline) -> None:
         import mlflow
 
+        from superstar.control.supervisor import CALIBRATED, PAPER
+
         loader: Any = self._context.config_loader
         given, defaults = _flat(self._context.params), _flat(loader.defaults())
         read = [name for name in given | defaults if _is_read(name, pipeline)]
@@ -113,6 +115,7 @@ class TrackingHook:
                 "mlflow.note.content": _note(changed, defaults),
                 "environment": self._context.env or "base",
                 "benchmark": benchmark,
+                "controller": f"{PAPER}, {CALIBRATED}",
                 "changed": words or "nothing",
                 "kedro_command": _command(),
                 **_origin(self._context.project_path),
