@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from superstar.errors import InputError
-from superstar.images import check_images
+from superstar.images import GRAY_WEIGHTS, check_images
 
 LEVELS = 256
 """Of the histogram of luminance."""
 
-LUMA = np.array([0.299, 0.587, 0.114], dtype=np.float32)
-"""Weights of red, green and blue in luminance (ITU-R BT.601)."""
+LUMA = np.array(GRAY_WEIGHTS, dtype=np.float32)
 
 COARSE = 14
 """The share of the shorter side, as a divisor, that parts coarse structure from fine."""

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from superstar.errors import InputError
-from superstar.images import check_images
+from superstar.images import GRAY_WEIGHTS, check_images
 
 LEVELS = 4
 """Most scales; small images have fewer, so that the coarsest still has 4 rows."""
 
 BINS = 127
+WEIGHTS = np.array(GRAY_WEIGHTS, dtype=np.float32)
 DETAIL_REACH = 0.5
 """Details, which are half a difference of means, lie within it."""
 
@@ -140,7 +141,7 @@ def _histograms(
         for y in range(height):
             for x in range(width):
                 r, g, b = images[n, 0, y, x], images[n, 1, y, x], images[n, 2, y, x]
-                light = np.float32(0.299) * r + np.float32(0.587) * g + np.float32(0.114) * b
+                light = WEIGHTS[0] * r + WEIGHTS[1] * g + WEIGHTS[2] * b
                 luminance[y, x] = light
                 blue[y, x] = b - light
                 red[y, x] = r - light

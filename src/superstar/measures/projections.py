@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from superstar.errors import InputError, check_name
-from superstar.images import check_images, stream
+from superstar.images import GRAY_WEIGHTS, check_images, stream
 from superstar.integers import whole
-
-GRAY_WEIGHTS = (0.299, 0.587, 0.114)
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from torch import Tensor
 from superstar.corruptions.blur import gaussian_blur
 from superstar.corruptions.noise import gaussian_noise, impulse_noise
 from superstar.errors import InputError
-from superstar.images import ImageSet, stream
+from superstar.images import GRAY_WEIGHTS, ImageSet, stream
 from superstar.measures import Projection, points_distance
-from superstar.measures.projections import GRAY_WEIGHTS
 from superstar.parameters import ProjectionStudy
 from superstar.photos import photo_patches
 from superstar.pipelines.projection_study import figures, report, summary
