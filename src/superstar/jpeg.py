@@ -40,3 +40,13 @@ def through_jpeg(images: Tensor, quality: int) -> Tensor:
     for picture in pictures:
         picture[...] = recompressed(picture[:, :, ::-1], quality)[:, :, ::-1]
     return from_uint8(pictures)
+
+
+def as_it_comes(images: Tensor, quality: int | None) -> Tensor:
+    """Images as files hold them: in 8 bits, through JPEG unless the quality is None.
+
+    Args:
+        images: float32 (N, 3, H, W) in [0, 1].
+        quality: of JPEG, as of `through_jpeg`.
+    """
+    return from_uint8(to_uint8(images)) if quality is None else through_jpeg(images, quality)

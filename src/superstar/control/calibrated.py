@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -12,8 +11,8 @@ from torch import Tensor
 
 from superstar.actions import Denoiser
 from superstar.actions.appearance import Appearance
-from superstar.actions.fitted import FITTED
-from superstar.actions.plan import THEN, Correction, Plan
+from superstar.actions.plan import Plan
+from superstar.control.candidates import Tried, try_candidates
 from superstar.control.gate import Gate
 from superstar.control.worth import Worth
 from superstar.images import check_images, stream
@@ -44,21 +43,6 @@ class Limits:
     least_fall: float
     most_rise: float
     least_gain: float
-
-
-@dataclass(frozen=True)
-class Tried:
-    """What a candidate does to the images at hand.
-
-    Attributes:
-        name: of the candidate.
-        corrections: with their numbers.
-        bands: of the corrected images, by `BandRuler.by_band`, negative ones cut to 0.
-    """
-
-    name: str
-    corrections: tuple[Correction, ...]
-    bands: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -173,75 +157,3 @@ class Calibrated:
             if gain > most:
                 most, best = gain, tried
         return best
-
-
-def try_candidates(
-    images: Tensor,
-    names: Sequence[str],
-    clean: Appearance,
-    ruler: BandRuler,
-    denoiser: Denoiser | None,
-) -> list[Tried]:
-    """Fit candidates to images, and read what they do.
-
-    A correction with numbers is fitted to each half of the images and applied to the other; the
-    numbers that it keeps are those of all images.
-
-    Args:
-        images: float32 (N, 3, H, W) in [0, 1].
-        names: of the candidates.
-        clean: what clean images look like.
-        ruler: what reads the corrected images.
-        denoiser: for `dncnn`.
-    """
-    halves = (images[::2], images[1::2]) if len(images) > 1 else (images, images)
-    start = _Fit((), halves)
-    shared = {name.rpartition(THEN)[0] for name in names} - {""}
-    known: dict[str, _Fit] = {}
-    tried = []
-    for name in names:
-        before, _, last = name.rpartition(THEN)
-        fit = start
-        if before:
-            fit = known.get(before) or start.then(before.split(THEN), clean, denoiser)
-        fit = fit.then([last], clean, denoiser)
-        if name in shared:
-            known[name] = fit
-        histograms = np.concatenate([band_histograms(half) for half in fit.halves])[: len(images)]
-        bands = ruler.by_band(histograms.mean(0), len(histograms))
-        tried.append(Tried(name, fit.corrections, np.maximum(bands, 0)))
-    return tried
-
-
-@dataclass(frozen=True)
-class _Fit:
-    """Both halves of a sample after corrections that were fitted to the other half.
-
-    Attributes:
-        corrections: with the numbers of both halves together.
-        halves: of the images.
-    """
-
-    corrections: tuple[Correction, ...]
-    halves: tuple[Tensor, Tensor]
-
-    @cached_property
-    def looks(self) -> list[Appearance]:
-        return [Appearance.of(half) for half in self.halves]
-
-    def then(self, names: Sequence[str], clean: Appearance, denoiser: Denoiser | None) -> "_Fit":
-        """After further corrections."""
-        if not names:
-            return self
-        own, crossed = Correction(names[0]), [Correction(names[0])] * 2
-        if names[0] in FITTED:
-            fit = FITTED[names[0]].fit
-            crossed = [Correction(names[0], fit(look, clean)) for look in reversed(self.looks)]
-            pooled = Appearance.pooled(self.looks, [len(half) for half in self.halves])
-            own = Correction(names[0], fit(pooled, clean))
-        first, second = (
-            Plan((correction,), denoiser).apply(half)
-            for correction, half in zip(crossed, self.halves, strict=True)
-        )
-        after = _Fit((*self.corrections, own), (first, second))
-        return after.then(names[1:], clean, denoiser)

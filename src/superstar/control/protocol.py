@@ -148,7 +148,7 @@ def evaluate_cell(
         precision=protocol.precision,
     )
     names = {"controller": PAPER, **cell.keys}
-    rulers = {PAPER: Distance.of(supervisor.distance).kind, CALIBRATED: BandRuler.NAME}
+    rulers = {PAPER: Distance.of(supervisor.distance).kind, CALIBRATED: BandRuler.name}
     own = [
         ({**names, "controller": name}, {"ruler": rulers[name], "seed": protocol.seed}, those)
         for name, those in by_controller.items()

@@ -1,6 +1,6 @@
 """What candidates do to surrogates: the fall of the reading beside the gain in accuracy."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -8,11 +8,13 @@ from torch import Tensor
 
 from superstar.actions import Denoiser, Plan
 from superstar.actions.appearance import Appearance
-from superstar.control.calibrated import try_candidates
+from superstar.control.candidates import fit_candidates, try_candidates
+from superstar.corruptions import corrupt
 from superstar.measures.bands import band_histograms
-from superstar.measures.rulers import BandRuler
+from superstar.measures.rulers import BandRuler, Ruler
 
 TRIAL_COLUMNS = ["candidate", "reading", "fall", "rise", "accuracy", "gain"]
+READING_COLUMNS = ["candidate", "ruler", "before", "after", "gain"]
 
 Shifts = tuple[tuple[str, int], ...]
 """Surrogates with their severities, applied in order; none leaves images clean."""
@@ -33,6 +35,29 @@ def surrogate_shifts(
         for level in pair_severities
     ]
     return [(), *single, *pairs]
+
+
+def shift_by(
+    images: Tensor, shifts: Shifts, strengths: Mapping[str, Sequence[float]], scale: str, seed: int
+) -> Tensor:
+    """Images under surrogates.
+
+    Args:
+        images: float32 (N, 3, H, W) in [0, 1].
+        shifts: the surrogates, applied in order.
+        strengths: of each surrogate, by severity.
+        scale: of the constants, as of `corrupt`.
+        seed: as of `corrupt`.
+    """
+    for surrogate, severity in shifts:
+        strength = strengths[surrogate][severity - 1]
+        images = corrupt(images, surrogate, severity, scale, seed, strength=strength)
+    return images
+
+
+def name_of(shifts: Shifts) -> str:
+    """`gamma_increase+uniform_noise`, or `none`."""
+    return "+".join(name for name, _ in shifts) or "none"
 
 
 def try_on(
@@ -72,4 +97,39 @@ def try_on(
                 "gain": 100 * (accuracy(corrected) - right),
             }
         )
+    return rows
+
+
+def read_candidates(
+    images: Tensor,
+    candidates: Sequence[str],
+    clean: Appearance,
+    denoiser: Denoiser | None,
+    rulers: Sequence[Ruler],
+    accuracy: Callable[[Tensor], float],
+) -> list[dict[str, Any]]:
+    """What several rulers make of every candidate on a batch of shifted images.
+
+    Args:
+        images: float32 (N, 3, H, W) in [0, 1], at least two.
+        candidates: by name.
+        clean: what clean images look like.
+        denoiser: for `dncnn`.
+        rulers: what reads the images.
+        accuracy: of a classifier on images in the order of these, in [0, 1].
+
+    Returns:
+        A row a candidate and ruler, of `READING_COLUMNS`: readings `before` and `after`, and `gain`
+        in points.
+    """
+    before = {ruler.name: ruler.read(images) for ruler in rulers}
+    right = accuracy(images)
+    rows = []
+    for name, fitted in fit_candidates(images, candidates, clean, denoiser):
+        corrected = fitted.images
+        gain = 100 * (accuracy(corrected) - right)
+        for ruler in rulers:
+            after = ruler.read(corrected)
+            row = (name, ruler.name, before[ruler.name], after, gain)
+            rows.append(dict(zip(READING_COLUMNS, row, strict=True)))
     return rows

@@ -6,14 +6,56 @@ of streams, mixed windows and thousands of draws are sums. It needs few images, 
 
 from dataclasses import dataclass
 from math import pi, sqrt
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
 from superstar.errors import InputError
 from superstar.integers import whole
-from superstar.measures.bands import Bands
+from superstar.measures.bands import Bands, band_histograms
+from superstar.measures.distances import Distance
+from superstar.measures.projections import Projection
+
+
+class Ruler(Protocol):
+    """Tells how far a set of images is from clean ones."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        ...
+
+    def read(self, images: Tensor) -> float:
+        """The reading of images, float32 (N, 3, H, W) in [0, 1]."""
+        ...
+
+
+@dataclass(frozen=True)
+class PointRuler:
+    """A distance between projected images and projected clean ones (paper, appendices A and C).
+
+    It is not debiased: clean images read more than 0, and the more the fewer they are.
+
+    Attributes:
+        distance: between sets of points; not one that asks classifiers.
+        projection: of images to points.
+        points: of clean images, (N, m).
+    """
+
+    distance: Distance
+    projection: Projection
+    points: Tensor
+
+    @property
+    def name(self) -> str:
+        """The kind of the distance."""
+        return self.distance.kind
+
+    def read(self, images: Tensor) -> float:
+        """The distance of images, float32 (N, 3, H, W) in [0, 1]; at least 0."""
+        return self.distance(self.points, self.projection(images))
 
 
 @dataclass(frozen=True)
@@ -40,7 +82,7 @@ class BandRuler:
         images: N, how many clean images there were.
     """
 
-    NAME: ClassVar[str] = "bands"
+    name: ClassVar[str] = "bands"
 
     bands: Bands
     clean: NDArray[np.float64]
@@ -95,3 +137,7 @@ class BandRuler:
     def reading(self, histogram: NDArray[np.floating], count: int) -> NDArray[np.float64]:
         """The reading: arguments as of `by_band`, returns (...)."""
         return np.asarray(np.maximum(self.by_band(histogram, count), 0).mean(-1))
+
+    def read(self, images: Tensor) -> float:
+        """The reading of images, float32 (N, 3, H, W) in [0, 1]; at least 0."""
+        return float(self.reading(band_histograms(images).mean(0), len(images)))

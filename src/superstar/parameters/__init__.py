@@ -27,6 +27,7 @@ from superstar.parameters.studies import (
     Oracle,
     ProjectionStudy,
     Reporting,
+    RulerStudy,
     RunTimeSweep,
     TrainingSweep,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "ProjectionStudy",
     "Published",
     "Reporting",
+    "RulerStudy",
     "RunTimeSweep",
     "SeverityCalibration",
     "SurrogateGeneration",

@@ -19,6 +19,7 @@ from superstar.parameters.base import (
     rising,
     split_numbers,
     split_words,
+    without_repeats,
 )
 
 SPLIT = BeforeValidator(split_numbers)
@@ -125,3 +126,27 @@ class ProjectionStudy(Section):
     @classmethod
     def _growing(cls, sizes: list[int]) -> list[int]:
         return rising(sizes)
+
+
+class RulerStudy(Section):
+    """Rulers beside one another."""
+
+    distances: Annotated[
+        list[
+            Literal[
+                "wasserstein",
+                "sliced_wasserstein",
+                "total_variation",
+                "kullback_leibler",
+                "jensen_shannon",
+            ]
+        ],
+        AfterValidator(without_repeats),
+    ]
+    test_severities: Severities
+    telling: NotNegative
+    severity: Severity
+    sizes: Annotated[list[Annotated[int, Field(ge=2)]], Field(min_length=1), AfterValidator(rising)]
+    draws: Count
+    rate: Fraction
+    detected: Fraction

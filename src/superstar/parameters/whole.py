@@ -24,7 +24,14 @@ from superstar.parameters.learning import (
     Operability,
     PolicyTraining,
 )
-from superstar.parameters.studies import Evaluation, Oracle, ProjectionStudy, Reporting, Sensitivity
+from superstar.parameters.studies import (
+    Evaluation,
+    Oracle,
+    ProjectionStudy,
+    Reporting,
+    RulerStudy,
+    Sensitivity,
+)
 
 HALF = "half of data_preparation.validation"
 """The images that calibrate, label and are shifted."""
@@ -57,6 +64,7 @@ class Parameters(Section):
     projection_study: ProjectionStudy
     corrupt: Corrupt
     oracle: Oracle
+    ruler_study: RulerStudy
     sensitivity: Sensitivity
 
     @model_validator(mode="after")

@@ -6,18 +6,24 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from torch import Tensor, nn
+from torch import nn
 
 from superstar.actions import Denoiser
 from superstar.actions.appearance import Appearance
 from superstar.classifiers import accuracy
 from superstar.control.calibrated import Calibrated, Limits
 from superstar.control.gate import calibrate_gate
-from superstar.control.trials import TRIAL_COLUMNS, Shifts, surrogate_shifts, try_on
+from superstar.control.trials import (
+    TRIAL_COLUMNS,
+    Shifts,
+    name_of,
+    shift_by,
+    surrogate_shifts,
+    try_on,
+)
 from superstar.control.worth import Worth, find_worth
-from superstar.corruptions import corrupt
-from superstar.images import ImageSet, from_uint8, stream, to_uint8
-from superstar.jpeg import through_jpeg
+from superstar.images import ImageSet, stream
+from superstar.jpeg import as_it_comes
 from superstar.measures.bands import Bands, band_histograms
 from superstar.measures.rulers import BandRuler
 from superstar.parallel import fan_out
@@ -50,8 +56,8 @@ def set_home(
         ones, at several rates of false alarms; NaN where there are too few images.
     """
     given = Calibration.model_validate(parameters)
-    clean = _as_it_comes(reference.batch(), jpeg_quality)
-    others = _as_it_comes(train.take(slice(given.gate.images)).batch(), jpeg_quality)
+    clean = as_it_comes(reference.batch(), jpeg_quality)
+    others = as_it_comes(train.take(slice(given.gate.images)).batch(), jpeg_quality)
     bands = Bands.of(*clean.shape[2:])
     ruler = BandRuler.of(band_histograms(clean), bands)
     gate = calibrate_gate(
@@ -100,7 +106,7 @@ def try_corrections(
         run,
         "corrections",
         shared=(design, strengths, classifier, denoiser, home, *settings),
-        names=[_name(cell) for cell in cells],
+        names=[name_of(cell) for cell in cells],
     )
     return pd.DataFrame([row for rows in made for row in rows])
 
@@ -147,16 +153,13 @@ def _try_cell(
     run: Execution,
     seed: int,
 ) -> list[dict[str, Any]]:
-    name = _name(cell)
+    name = name_of(cell)
     drawn = stream(seed, "corrections", name).permutation(len(design))[: given.images]
     chosen = design.take(drawn)
-    images = chosen.batch()
-    for surrogate, severity in cell:
-        strength = strengths[surrogate][severity - 1]
-        images = corrupt(images, surrogate, severity, scale, seed, strength=strength)
+    images = shift_by(chosen.batch(), cell, strengths, scale, seed)
     classifier = on_device(classifier, run.device)
     rows = try_on(
-        _as_it_comes(images, jpeg_quality),
+        as_it_comes(images, jpeg_quality),
         given.candidates,
         home.appearance,
         home.ruler,
@@ -166,14 +169,3 @@ def _try_cell(
         ),
     )
     return [{"shift": name, "severity": cell[0][1] if cell else None, **row} for row in rows]
-
-
-def _name(cell: Shifts) -> str:
-    return "+".join(name for name, _ in cell) or "none"
-
-
-def _as_it_comes(images: Tensor, jpeg_quality: int | None) -> Tensor:
-    """Images as files of the benchmark hold them."""
-    if jpeg_quality is not None:
-        return through_jpeg(images, jpeg_quality)
-    return from_uint8(to_uint8(images))

@@ -1,0 +1,128 @@
+"""Candidates on a sample of images: fitted to one half, applied to the other."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from superstar.actions import Denoiser
+from superstar.actions.appearance import Appearance
+from superstar.actions.fitted import FITTED
+from superstar.actions.plan import THEN, Correction, Plan
+from superstar.measures.bands import band_histograms
+from superstar.measures.rulers import BandRuler
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a candidate does to the images at hand.
+
+    Attributes:
+        name: of the candidate.
+        corrections: with their numbers.
+        bands: of the corrected images, by `BandRuler.by_band`, negative ones cut to 0.
+    """
+
+    name: str
+    corrections: tuple[Correction, ...]
+    bands: NDArray[np.float64]
+
+
+def fit_candidates(
+    images: Tensor, names: Sequence[str], clean: Appearance, denoiser: Denoiser | None
+) -> Iterator[tuple[str, "Fitted"]]:
+    """Fit candidates to images, and apply them.
+
+    A correction with numbers is fitted to each half of the images and applied to the other; the
+    numbers that it keeps are those of all images.
+
+    Args:
+        images: float32 (N, 3, H, W) in [0, 1].
+        names: of the candidates: a correction, or several in a row (`THEN`).
+        clean: what clean images look like.
+        denoiser: for `dncnn`.
+    """
+    halves = (images[::2], images[1::2]) if len(images) > 1 else (images, images)
+    start = Fitted((), halves)
+    shared = {name.rpartition(THEN)[0] for name in names} - {""}
+    known: dict[str, Fitted] = {}
+    for name in names:
+        before, _, last = name.rpartition(THEN)
+        fitted = start
+        if before:
+            fitted = known.get(before) or start.then(before.split(THEN), clean, denoiser)
+        fitted = fitted.then([last], clean, denoiser)
+        if name in shared:
+            known[name] = fitted
+        yield name, fitted
+
+
+def try_candidates(
+    images: Tensor,
+    names: Sequence[str],
+    clean: Appearance,
+    ruler: BandRuler,
+    denoiser: Denoiser | None,
+) -> list[Tried]:
+    """What candidates do to the bands of images.
+
+    Args:
+        images: as the other arguments, those of `fit_candidates`.
+        names: of the candidates.
+        clean: what clean images look like.
+        ruler: what reads the corrected images.
+        denoiser: for `dncnn`.
+    """
+    tried = []
+    for name, fitted in fit_candidates(images, names, clean, denoiser):
+        histograms = np.concatenate([band_histograms(half) for half in fitted.halves])
+        histograms = histograms[: len(images)]
+        bands = ruler.by_band(histograms.mean(0), len(histograms))
+        tried.append(Tried(name, fitted.corrections, np.maximum(bands, 0)))
+    return tried
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Both halves of at least two images after corrections that were fitted to the other half.
+
+    Attributes:
+        corrections: with the numbers of both halves together.
+        halves: of the images.
+    """
+
+    corrections: tuple[Correction, ...]
+    halves: tuple[Tensor, Tensor]
+
+    @property
+    def images(self) -> Tensor:
+        """All images, in their order."""
+        first, second = self.halves
+        images = first.new_empty((len(first) + len(second), *first.shape[1:]))
+        images[::2], images[1::2] = first, second
+        return images
+
+    @cached_property
+    def looks(self) -> list[Appearance]:
+        """What each half looks like."""
+        return [Appearance.of(half) for half in self.halves]
+
+    def then(self, names: Sequence[str], clean: Appearance, denoiser: Denoiser | None) -> "Fitted":
+        """After further corrections."""
+        if not names:
+            return self
+        own, crossed = Correction(names[0]), [Correction(names[0])] * 2
+        if names[0] in FITTED:
+            fit = FITTED[names[0]].fit
+            crossed = [Correction(names[0], fit(look, clean)) for look in reversed(self.looks)]
+            pooled = Appearance.pooled(self.looks, [len(half) for half in self.halves])
+            own = Correction(names[0], fit(pooled, clean))
+        first, second = (
+            Plan((correction,), denoiser).apply(half)
+            for correction, half in zip(crossed, self.halves, strict=True)
+        )
+        after = Fitted((*self.corrections, own), (first, second))
+        return after.then(names[1:], clean, denoiser)
