@@ -7,12 +7,13 @@ from kedro.io import DatasetError
 from safetensors.numpy import load_file
 
 from superstar.actions import Plan, load_denoiser
+from superstar.classifiers import load_classifier
 from superstar.control import Supervisor
 from superstar.control.calibrated_files import load_calibrated
 from superstar.control.worth import Worth
 from superstar.datasets import BorrowedWorthDataset
 from superstar.errors import InputError
-from superstar.images import from_uint8
+from superstar.images import ImageSet, from_uint8
 from superstar.parameters import Parameters
 from superstar.pipelines.calibration import nodes
 
@@ -28,8 +29,8 @@ def trials(finished_run):
 
 
 def test_every_candidate_is_tried_on_clean_images_and_every_surrogate(trials):
-    # Six surrogates at one severity.
-    assert trials["shift"].nunique() == 7
+    # Six surrogates at one severity, a blur along a line, and clean images.
+    assert trials["shift"].nunique() == 8
     assert (trials.groupby("shift")["candidate"].nunique() == 3).all()
     assert (trials["fall"] <= trials["reading"] + 1e-9).all()
     assert trials["gain"].between(-100, 100).all()
@@ -86,17 +87,33 @@ def test_worth_may_come_from_another_benchmark(finished_run, tmp_path):
         missing.check()
 
 
-def test_with_borrowed_worth_nothing_is_tried(finished_run):
+def test_what_is_borrowed_is_tried_on_own_labels(finished_run):
     home = load_calibrated(finished_run.data("06_models/home"))
-    borrowed = {"match_tone": Worth(0.1, (0.0, 1.0), (0.0, 5.0))}
+    models = finished_run.data("06_models/")
+    borrowed = dict.fromkeys(["match_tone", "match_contrast"], Worth(0.1, (0.0, 1.0), (0.0, 5.0)))
     given = _parameters(finished_run)
     trials = nodes.try_corrections(
-        None, {}, None, None, home, borrowed, given, "imagenet", None, _execution(finished_run), 0
+        ImageSet(**load_file(finished_run.data("03_primary/clean/validation_design.safetensors"))),
+        json.loads(finished_run.data("04_feature/surrogate_strengths.json").read_text()),
+        load_classifier(models / "classifiers/standard.safetensors"),
+        load_denoiser(models / "denoiser.safetensors"),
+        home,
+        borrowed,
+        given,
+        "imagenet",
+        None,
+        _execution(finished_run),
+        0,
     )
+    assert set(trials["candidate"]) == set(borrowed)
+    assert (trials["shift"] == "line_blur").sum() == 2 * len(given["line_blur"])
     controller, table = nodes.weigh_corrections(home, trials, borrowed, given)
-    assert trials.empty
-    assert table.empty
-    assert controller.worth == borrowed
+    assert set(table["candidate"]) == set(borrowed)
+    assert controller.worth.items() <= borrowed.items()
+    harmful = trials.assign(fall=1.0, gain=-50.0)
+    controller, table = nodes.weigh_corrections(home, harmful, borrowed, given)
+    assert controller.worth == {}
+    assert table["margin"].isna().all()
 
 
 @pytest.mark.parametrize(
@@ -107,6 +124,7 @@ def test_with_borrowed_worth_nothing_is_tried(finished_run):
         ({"candidates": ["dncnn", "dncnn"]}, "named twice"),
         ({"gate": {"sizes": [10, 50]}}, "must begin with 1"),
         ({"pair_severities": [4, 2]}, "must rise"),
+        ({"line_blur": [1.5]}, "less than or equal to 1"),
         ({"limits": {"sample": 1}}, "greater than or equal to 2"),
     ],
 )

@@ -76,18 +76,17 @@ def try_candidates(
         ruler: what reads the corrected images.
         denoiser: for `dncnn`.
     """
-    tried = []
-    for name, fitted in fit_candidates(images, names, clean, denoiser):
-        histograms = np.concatenate([band_histograms(half) for half in fitted.halves])
-        histograms = histograms[: len(images)]
-        bands = ruler.by_band(histograms.mean(0), len(histograms))
-        tried.append(Tried(name, fitted.corrections, np.maximum(bands, 0)))
-    return tried
+    return [
+        Tried(name, fitted.corrections, fitted.bands(ruler, len(images)))
+        for name, fitted in fit_candidates(images, names, clean, denoiser)
+    ]
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Both halves of at least two images after corrections that were fitted to the other half.
+    """Both halves of images after corrections that were fitted to the other half.
+
+    A single image is both halves.
 
     Attributes:
         corrections: with the numbers of both halves together.
@@ -99,11 +98,16 @@ class Fitted:
 
     @property
     def images(self) -> Tensor:
-        """All images, in their order."""
+        """All images, at least two, in their order."""
         first, second = self.halves
         images = first.new_empty((len(first) + len(second), *first.shape[1:]))
         images[::2], images[1::2] = first, second
         return images
+
+    def bands(self, ruler: BandRuler, count: int) -> NDArray[np.float64]:
+        """Bands of so many images, by `BandRuler.by_band`, negative ones cut to 0."""
+        histograms = np.concatenate([band_histograms(half) for half in self.halves])[:count]
+        return np.maximum(ruler.by_band(histograms.mean(0), count), 0)
 
     @cached_property
     def looks(self) -> list[Appearance]:

@@ -4,28 +4,40 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
+import numpy as np
+import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-from superstar.actions import Denoiser, Plan
+from superstar.actions import Denoiser
 from superstar.actions.appearance import Appearance
-from superstar.control.candidates import fit_candidates, try_candidates
+from superstar.control.candidates import fit_candidates
 from superstar.corruptions import corrupt
+from superstar.corruptions.blur import line_blur
+from superstar.images import stream
 from superstar.measures.bands import band_histograms
 from superstar.measures.rulers import BandRuler, Ruler
 
-TRIAL_COLUMNS = ["candidate", "reading", "fall", "rise", "accuracy", "gain"]
+TRIAL_COLUMNS = ["candidate", "reading", "fall", "rise", "accuracy", "gain", "changed", "images"]
 READING_COLUMNS = ["candidate", "ruler", "before", "after", "gain"]
+
+LINE_BLUR = "line_blur"
+"""A surrogate that the paper does not have: a blur with a direction."""
 
 Shifts = tuple[tuple[str, int], ...]
 """Surrogates with their severities, applied in order; none leaves images clean."""
 
 
 def surrogate_shifts(
-    names: Sequence[str], severities: Sequence[int], pair_severities: Sequence[int]
+    names: Sequence[str],
+    severities: Sequence[int],
+    pair_severities: Sequence[int],
+    line_blurs: int = 0,
 ) -> list[Shifts]:
     """Clean images, every surrogate at every severity, and pairs of unlike ones at equal severity.
 
-    Those whose names begin alike (gamma_increase, gamma_decrease) are no pair.
+    Those whose names begin alike (gamma_increase, gamma_decrease) are no pair. `LINE_BLUR` has
+    severities of its own, as many as asked for, and is in no pair.
     """
     single: list[Shifts] = [((name, level),) for name in names for level in severities]
     pairs: list[Shifts] = [
@@ -34,7 +46,8 @@ def surrogate_shifts(
         if first.split("_")[0] != second.split("_")[0]
         for level in pair_severities
     ]
-    return [(), *single, *pairs]
+    lines: list[Shifts] = [((LINE_BLUR, level),) for level in range(1, line_blurs + 1)]
+    return [(), *single, *pairs, *lines]
 
 
 def shift_by(
@@ -45,13 +58,19 @@ def shift_by(
     Args:
         images: float32 (N, 3, H, W) in [0, 1].
         shifts: the surrogates, applied in order.
-        strengths: of each surrogate, by severity.
+        strengths: of each surrogate, by severity; of `LINE_BLUR` its length as a share of the
+            shorter side.
         scale: of the constants, as of `corrupt`.
         seed: as of `corrupt`.
     """
     for surrogate, severity in shifts:
         strength = strengths[surrogate][severity - 1]
-        images = corrupt(images, surrogate, severity, scale, seed, strength=strength)
+        if surrogate == LINE_BLUR:
+            length = max(2.0, strength * min(images.shape[2:]))
+            angles = [stream(seed, LINE_BLUR, severity, place) for place in range(len(images))]
+            images = torch.from_numpy(line_blur(images.numpy(), angles, length))
+        else:
+            images = corrupt(images, surrogate, severity, scale, seed, strength=strength)
     return images
 
 
@@ -66,35 +85,38 @@ def try_on(
     clean: Appearance,
     ruler: BandRuler,
     denoiser: Denoiser | None,
-    accuracy: Callable[[Tensor], float],
+    right: Callable[[Tensor], NDArray[np.bool_]],
 ) -> list[dict[str, Any]]:
     """Every candidate on a batch of shifted images.
 
     Args:
-        images: float32 (N, 3, H, W) in [0, 1].
+        images: float32 (N, 3, H, W) in [0, 1], at least two.
         candidates: by name.
         clean: what clean images look like.
         ruler: what reads images.
         denoiser: for `dncnn`.
-        accuracy: of a classifier on images in the order of these, in [0, 1].
+        right: which of images, in the order of these, a classifier gets right.
 
     Returns:
         A row a candidate, of `TRIAL_COLUMNS`: `reading` before, `fall` of it, `rise`, the most that
-        a band moves away from home, `accuracy` before, and `gain` in points.
+        a band moves away from home, `accuracy` before, `gain` in points, and in how many of the
+        `images` the classifier's being right `changed`.
     """
     before = ruler.by_band(band_histograms(images).mean(0), len(images)).clip(min=0)
-    right = accuracy(images)
+    at_first = right(images)
     rows = []
-    for tried in try_candidates(images, candidates, clean, ruler, denoiser):
-        corrected = Plan(tried.corrections, denoiser).apply(images)
+    for name, fitted in fit_candidates(images, candidates, clean, denoiser):
+        after, bands = right(fitted.images), fitted.bands(ruler, len(images))
         rows.append(
             {
-                "candidate": tried.name,
+                "candidate": name,
                 "reading": float(before.mean()),
-                "fall": float(before.mean() - tried.bands.mean()),
-                "rise": float((tried.bands - before).max()),
-                "accuracy": right,
-                "gain": 100 * (accuracy(corrected) - right),
+                "fall": float(before.mean() - bands.mean()),
+                "rise": float((bands - before).max()),
+                "accuracy": float(at_first.mean()),
+                "gain": 100 * float(after.mean() - at_first.mean()),
+                "changed": int((after != at_first).sum()),
+                "images": len(images),
             }
         )
     return rows

@@ -1,5 +1,6 @@
 """What a candidate is worth: from accuracies on surrogates, whose labels are known."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
@@ -62,6 +63,31 @@ def find_worth(trials: pd.DataFrame, *, bound: float, confidence: float) -> dict
             margin, tuple(model.X_thresholds_.tolist()), tuple(model.y_thresholds_.tolist())
         )
     return found
+
+
+def uncontradicted(
+    borrowed: Mapping[str, Worth], trials: pd.DataFrame, *, confidence: float
+) -> dict[str, Worth]:
+    """Of candidates whose worth another benchmark's labels gave, those that own labels leave.
+
+    Own labels speak against a candidate if, over the shifts where its reading falls by more than
+    its margin, it costs accuracy beyond chance: if the upper confidence bound of its mean gain,
+    paired by image, is below 0. Few labels are enough for that, where margins take many.
+
+    Args:
+        borrowed: by name.
+        trials: a row a cell and candidate: `shift`, `candidate`, `fall`, `gain` in points, and in
+            how many of the `images` the classifier's being right `changed`.
+        confidence: of the bound, one-sided.
+    """
+    quantile, left = NormalDist().inv_cdf(confidence), {}
+    for name, worth in borrowed.items():
+        part = trials[(trials["candidate"] == name) & (trials["shift"] != "none")]
+        part = part[part["fall"] > worth.margin]
+        spread = 100 * sqrt(part["changed"].sum()) / max(1, part["images"].sum())
+        if part.empty or part["gain"].mean() + quantile * spread >= 0:
+            left[name] = worth
+    return left
 
 
 def _margin(falls: np.ndarray, losses: np.ndarray, bound: float, confidence: float) -> float | None:

@@ -207,6 +207,7 @@ class Calibration(Section):
     images: Count
     severities: Annotated[list[Severity], Field(min_length=1), AfterValidator(rising)]
     pair_severities: Annotated[list[Severity], AfterValidator(rising)]
+    line_blur: Annotated[list[Fraction], AfterValidator(rising)]
     candidates: Annotated[
         list[str], Field(min_length=1), AfterValidator(without_repeats), AfterValidator(_known)
     ]

@@ -1,6 +1,7 @@
 """Home, gate, and what corrections are worth."""
 
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,10 +11,11 @@ from torch import nn
 
 from superstar.actions import Denoiser
 from superstar.actions.appearance import Appearance
-from superstar.classifiers import accuracy
+from superstar.classifiers import predict
 from superstar.control.calibrated import Calibrated, Limits
 from superstar.control.gate import calibrate_gate
 from superstar.control.trials import (
+    LINE_BLUR,
     TRIAL_COLUMNS,
     Shifts,
     name_of,
@@ -21,7 +23,7 @@ from superstar.control.trials import (
     surrogate_shifts,
     try_on,
 )
-from superstar.control.worth import Worth, find_worth
+from superstar.control.worth import Worth, find_worth, uncontradicted
 from superstar.images import ImageSet, stream
 from superstar.jpeg import as_it_comes
 from superstar.measures.bands import Bands, band_histograms
@@ -93,13 +95,15 @@ def try_corrections(
 ) -> pd.DataFrame:
     """Every candidate on every surrogate and pair of surrogates: its fall and its gain.
 
-    Nothing is tried where another benchmark's labels say what corrections are worth.
+    Where another benchmark's labels say what corrections are worth, those that are worth something
+    there are tried alone.
     """
-    if borrowed:
-        return pd.DataFrame(columns=["shift", "severity", *TRIAL_COLUMNS])
     given, run = Calibration.model_validate(parameters), Execution.model_validate(execution)
-    settings = (given, scale, jpeg_quality, run, seed)
-    cells = surrogate_shifts(list(strengths), given.severities, given.pair_severities)
+    names = list(borrowed) or given.candidates
+    settings = (names, given.images, scale, jpeg_quality, run, seed)
+    lines = given.line_blur
+    cells = surrogate_shifts(list(strengths), given.severities, given.pair_severities, len(lines))
+    strengths = {**strengths, LINE_BLUR: lines}
     made = fan_out(
         _try_cell,
         [(cell,) for cell in cells],
@@ -108,7 +112,8 @@ def try_corrections(
         shared=(design, strengths, classifier, denoiser, home, *settings),
         names=[name_of(cell) for cell in cells],
     )
-    return pd.DataFrame([row for rows in made for row in rows])
+    rows = [row for rows in made for row in rows]
+    return pd.DataFrame(rows, columns=["shift", "severity", *TRIAL_COLUMNS])
 
 
 def weigh_corrections(
@@ -119,7 +124,10 @@ def weigh_corrections(
 ) -> tuple[Calibrated, pd.DataFrame]:
     """The controller, and the candidates with their margins; NaN where one is left out."""
     given = Calibration.model_validate(parameters)
-    worth = borrowed or find_worth(trials, bound=given.bound, confidence=given.confidence)
+    if borrowed:
+        worth = uncontradicted(borrowed, trials, confidence=given.confidence)
+    else:
+        worth = find_worth(trials, bound=given.bound, confidence=given.confidence)
     rows = [
         {
             "candidate": name,
@@ -147,25 +155,26 @@ def _try_cell(
     classifier: nn.Module,
     denoiser: Denoiser,
     home: Calibrated,
-    given: Calibration,
+    candidates: Sequence[str],
+    most: int,
     scale: str,
     jpeg_quality: int | None,
     run: Execution,
     seed: int,
 ) -> list[dict[str, Any]]:
     name = name_of(cell)
-    drawn = stream(seed, "corrections", name).permutation(len(design))[: given.images]
+    drawn = stream(seed, "corrections", name).permutation(len(design))[:most]
     chosen = design.take(drawn)
     images = shift_by(chosen.batch(), cell, strengths, scale, seed)
     classifier = on_device(classifier, run.device)
     rows = try_on(
         as_it_comes(images, jpeg_quality),
-        given.candidates,
+        candidates,
         home.appearance,
         home.ruler,
         on_device(denoiser, run.device),
-        lambda corrected: accuracy(
-            classifier, corrected, chosen.labels, run.batch_size, run.device
+        lambda corrected: (
+            predict(classifier, corrected, run.batch_size, run.device).numpy() == chosen.labels
         ),
     )
     return [{"shift": name, "severity": cell[0][1] if cell else None, **row} for row in rows]
