@@ -81,7 +81,7 @@ def test_a_fall_that_clean_images_show_too_is_not_taken(given):
 )
 def test_images_are_the_smallest_batch_from_which_on_enough_are_told(given, shares, images):
     row = table_of(given, [0.1, 0.3], [3, 9], shares=shares)
-    assert row["images"] == images or np.isnan(images) and np.isnan(row["images"])
+    assert row["images"] == images or (np.isnan(images) and np.isnan(row["images"]))
     assert row["milliseconds"] == 3
 
 

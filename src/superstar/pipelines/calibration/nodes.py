@@ -163,8 +163,9 @@ def _try_cell(
     seed: int,
 ) -> list[dict[str, Any]]:
     name = name_of(cell)
-    drawn = stream(seed, "corrections", name).permutation(len(design))[:most]
-    chosen = design.take(drawn)
+    drawn = stream(seed, "corrections", name).permutation(len(design))
+    # What a correction costs on clean images is small, so all of them are asked.
+    chosen = design.take(drawn[:most] if cell else drawn)
     images = shift_by(chosen.batch(), cell, strengths, scale, seed)
     classifier = on_device(classifier, run.device)
     rows = try_on(
