@@ -301,6 +301,14 @@ def test_long_trainings_log_their_epochs(monkeypatch, caplog):
         assert f"training: epoch {epoch} of 5, loss {loss:.4g}, learning rate " in line
 
 
+def test_more_threads_than_processors_are_warned_of(monkeypatch, caplog):
+    for there, warned in ((1, False), (0, True)):
+        caplog.clear()
+        monkeypatch.setattr("superstar.training.cpu_count", lambda there=there: there)
+        regression()
+        assert ("set execution.threads" in caplog.text) is warned
+
+
 def test_one_cycle_rises_to_its_top_and_falls_to_nothing():
     rates = [one_cycle(progress, 0.25) for progress in np.linspace(0, 1, 101)]
     assert rates[0] == pytest.approx(0.04)

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
+from joblib import cpu_count
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor, nn
@@ -238,6 +239,12 @@ def fit(
     if saved is not None:
         run.restore(saved)
         logger.info("%s goes on from epoch %d", description, len(losses) // steps + 1)
+    if schedule.threads > (there := cpu_count()):
+        logger.warning(
+            "%d threads on %d processor(s) wait for one another, which takes many times longer: "
+            "set execution.threads to %d",
+            *(schedule.threads, there, there),
+        )
     started = logged = time.perf_counter()
     with (
         fixed_threads(schedule.threads),
