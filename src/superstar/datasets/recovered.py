@@ -1,5 +1,6 @@
 """Folders of files as people have them: read as they are, and written corrected."""
 
+import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -118,8 +119,9 @@ class FolderFilesDataset(ExternalFolder):
     def identity(self, digests: Digests) -> str:
         """A digest of the files, of when they changed, and of what is left out."""
         files = self._files
-        told = json.dumps([list(files.changed.items()), files.left_out], sort_keys=True)
-        return f"{digests.of_files(self.location, files.names)} {told}"
+        told = json.dumps([dict(files.changed), dict(files.left_out)], sort_keys=True)
+        content = digests.of_files(self.location, files.names)
+        return hashlib.sha256(f"{content} {told}".encode()).hexdigest()[:32]
 
 
 class GivenSupervisorDataset(ExternalDataset):
