@@ -291,6 +291,7 @@ def test_an_image_too_large_for_the_denoiser_is_left_out(supervisor, folder, tmp
         work.write("home/photo 00.png", "a.png", decision, tmp_path / "a.png")
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning:PIL")
 @given(data=st.data())
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -307,7 +308,8 @@ def test_damaged_files_are_named_and_the_others_corrected(supervisor, folder, da
     content = content[: data.draw(st.integers(0, len(content)))]
     (images / f"fuzzed{source.suffix}").write_bytes(content)
     shutil.rmtree(tmp_path / "out", ignore_errors=True)
-    report = recover(supervisor, images, tmp_path / "out", size="original")
+    size = data.draw(st.sampled_from(["supervisor", "original"]))
+    report = recover(supervisor, images, tmp_path / "out", size=size)
     written = {file["file"] for group in report["groups"] for file in group["files"]}
     assert "sound.png" in written
     assert written | report["left_out"].keys() == {"sound.png", f"fuzzed{source.suffix}"}
