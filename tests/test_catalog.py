@@ -56,7 +56,7 @@ def test_every_entry_lies_in_the_folder_of_its_layer(catalog):
             assert layer_of(dataset) == SHOWN_ELSEWHERE.get(name, folder), name
             assert benchmark == catalog.get("main_table").location.parent.name, name
         else:
-            assert name.startswith("corrupted_"), name
+            assert name.startswith(("corrupted_", "recovered_")), name
 
 
 def test_only_inputs_that_a_user_may_leave_out_have_no_layer(catalog):

@@ -17,6 +17,8 @@ PATHS: dict[str, tuple[str, ...]] = {
     "denoiser_training.source": SOURCES,
     "corrupt.input": (),
     "corrupt.output": (),
+    "recover.input": (),
+    "recover.output": (),
 }
 """Parameters that are paths, and words that are none there; `*` is any name."""
 

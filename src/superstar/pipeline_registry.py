@@ -19,7 +19,7 @@ PIPELINES = (
 )
 
 # Run only when named.
-BESIDE = ("corrupt", "oracle", "projection_study", "ruler_study", "sensitivity")
+BESIDE = ("corrupt", "oracle", "projection_study", "recover", "ruler_study", "sensitivity")
 
 
 def register_pipelines() -> dict[str, Pipeline]:

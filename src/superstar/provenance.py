@@ -26,6 +26,7 @@ SPEED_ALONE = {
     "params:benchmark_generation": frozenset({"batch_size"}),
     # Where images come from and go to: what they are is told by their own digests.
     "params:corrupt": frozenset({"batch_size", "input", "output"}),
+    "params:recover": frozenset({"input", "output", "supervisor"}),
 }
 # These name shifts, of which frost depends on what is installed.
 SHIFTING = ("params:corrupt", "params:benchmark_generation")

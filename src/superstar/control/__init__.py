@@ -1,6 +1,6 @@
 """How we decide: the MDP, its policy, operability, Algorithm 1 and the supervisor they make.
 
-`ShiftEnv` and `Supervisor` load on first use, so that importing the package costs nothing.
+They load on first use, so that importing the package costs nothing.
 """
 
 from importlib import import_module
@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from superstar.control.env import ShiftEnv
+    from superstar.control.stream import SupervisorStream
     from superstar.control.supervisor import Recovery, Supervisor
 
-__all__ = ["Recovery", "ShiftEnv", "Supervisor"]
+__all__ = ["Recovery", "ShiftEnv", "Supervisor", "SupervisorStream"]
 
-_HOMES = {"Recovery": "supervisor", "ShiftEnv": "env", "Supervisor": "supervisor"}
+_HOMES = {
+    "Recovery": "supervisor",
+    "ShiftEnv": "env",
+    "Supervisor": "supervisor",
+    "SupervisorStream": "stream",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -46,6 +46,26 @@ class Limits:
 
 
 @dataclass(frozen=True)
+class Score:
+    """How far images are from home.
+
+    Attributes:
+        reading: of the ruler, 0 at home.
+        threshold: the reading that clean images exceed at the gate's rate.
+        p_value: how often as many clean images read as much.
+    """
+
+    reading: float
+    threshold: float
+    p_value: float
+
+    @property
+    def away(self) -> bool:
+        """Whether the images can be told from clean ones."""
+        return self.reading > self.threshold
+
+
+@dataclass(frozen=True)
 class Choice:
     """A plan and how it came about.
 
@@ -91,6 +111,16 @@ class Calibrated:
     worth: Mapping[str, Worth]
     limits: Limits
 
+    def score(self, histogram: NDArray[np.floating], count: int) -> Score:
+        """How far images are from home.
+
+        Args:
+            histogram: mean of their `band_histograms`, (bands, bins).
+            count: how many images that are.
+        """
+        reading = float(self.ruler.reading(histogram, count))
+        return Score(reading, self.gate.threshold(count), self.gate.p_value(reading, count))
+
     def choose(self, images: Tensor, denoiser: Denoiser | None, seed: int = 0) -> Choice:
         """A plan for a batch of images from one distribution.
 
@@ -105,16 +135,16 @@ class Calibrated:
         check_images(images)
         count = len(images)
         histograms = band_histograms(images)
-        reading = float(self.ruler.reading(histograms.mean(0), count))
-        threshold = self.gate.threshold(count)
-        p_value = self.gate.p_value(reading, count)
-        if reading <= threshold:
-            return Choice(Plan((), denoiser), (reading,), threshold, p_value, "clean")
+        score = self.score(histograms.mean(0), count)
+        if not score.away:
+            return Choice(
+                Plan((), denoiser), (score.reading,), score.threshold, score.p_value, "clean"
+            )
         drawn = np.sort(stream(seed, "sample").permutation(count)[: self.limits.sample])
         now, bands = images[torch.from_numpy(drawn)], self._bands(histograms[drawn])
         home = self.gate.threshold(len(drawn))
         taken: list[Tried] = []
-        readings = [reading]
+        readings = [score.reading]
         reason: Reason = "horizon"
         while len(taken) < self.limits.horizon:
             if bands.mean() <= home and taken:
@@ -128,7 +158,7 @@ class Calibrated:
             readings.append(float(best.bands.mean()))
             now, bands = Plan(best.corrections, denoiser).apply(now), best.bands
         plan = Plan(tuple(step for each in taken for step in each.corrections), denoiser)
-        return Choice(plan, tuple(readings), threshold, p_value, reason)
+        return Choice(plan, tuple(readings), score.threshold, score.p_value, reason)
 
     def _bands(self, histograms: NDArray[np.float32]) -> NDArray[np.float64]:
         return np.maximum(self.ruler.by_band(histograms.mean(0), len(histograms)), 0)

@@ -18,13 +18,14 @@ from torch import Tensor
 from superstar.actions import Denoiser, Plan, load_denoiser, save_denoiser
 from superstar.control import calibrated_files
 from superstar.control.algorithm import Brakes, Step, StopReason, run_algorithm
-from superstar.control.calibrated import Calibrated, Reason
+from superstar.control.calibrated import Calibrated, Reason, Score
 from superstar.control.networks import Actor, SampledPolicy, load_actor, save_actor
 from superstar.control.operability import load_tree, save_tree
 from superstar.control.transitions import Transitions, check_actions
 from superstar.errors import InputError, check_name
 from superstar.images import SMALLEST_SIDE, check_images, stream
 from superstar.measures import Distance, Projection
+from superstar.measures.bands import band_histograms
 from superstar.weights import on_device, save_tensors
 
 if TYPE_CHECKING:
@@ -191,12 +192,7 @@ class Supervisor:
                 that it does not hold.
         """
         check_name("controller", controller, self.controllers)
-        check_images(images)
-        if tuple(images.shape[2:]) != self.image_size:
-            raise InputError(
-                f"images are {images.shape[2]}x{images.shape[3]} pixels, the supervisor for "
-                f"{self.benchmark} takes {self.image_size[0]}x{self.image_size[1]}: resize them"
-            )
+        self.check_size(check_images(images))
         if controller == CALIBRATED:
             return self._recover_calibrated(images, seed)
         # Room for the images before the last action and for those after it.
@@ -213,6 +209,48 @@ class Supervisor:
             stopped_by=trace.stop_reason,
             steps=trace.steps,
         )
+
+    def score(self, images: Tensor) -> Score:
+        """How far images are from home, for those who want an alarm alone.
+
+        Args:
+            images: as of `recover`.
+
+        Returns:
+            The reading, the p-value, and whether clean images read as much too rarely.
+
+        Raises:
+            InputError: as of `recover`, or a supervisor without the controller `calibrated`.
+        """
+        calibrated = self.need_calibrated()
+        self.check_size(check_images(images))
+        return calibrated.score(band_histograms(images).mean(0), len(images))
+
+    def need_calibrated(self) -> Calibrated:
+        """The controller `calibrated`.
+
+        Raises:
+            InputError: the supervisor does not hold it.
+        """
+        if self.calibrated is None:
+            raise InputError(
+                f"the supervisor for {self.benchmark} holds no controller {CALIBRATED!r}, which "
+                "knows how clean images scatter: run the pipeline calibration, then policy_training"
+            )
+        return self.calibrated
+
+    def check_size(self, images: Tensor) -> None:
+        """Refuse images (..., H, W) of another size.
+
+        Raises:
+            InputError: both sizes.
+        """
+        height, width = images.shape[-2:]
+        if (height, width) != self.image_size:
+            raise InputError(
+                f"images are {height}x{width} pixels, the supervisor for "
+                f"{self.benchmark} takes {self.image_size[0]}x{self.image_size[1]}: resize them"
+            )
 
     def _recover_calibrated(self, images: Tensor, seed: int) -> Recovery:
         assert self.calibrated is not None

@@ -43,6 +43,14 @@ from superstar.datasets.models import (
     TransferredPoliciesDataset,
     TreeDataset,
 )
+from superstar.datasets.recovered import (
+    FileGroup,
+    FolderFiles,
+    FolderFilesDataset,
+    GivenSupervisorDataset,
+    Recovered,
+    RecoveredDataset,
+)
 from superstar.datasets.reference_tables import ReferenceTableDataset
 from superstar.datasets.shifted_folders import (
     FolderBenchmark,
@@ -82,7 +90,11 @@ __all__ = [
     "ExternalDataset",
     "ExternalFoldersDataset",
     "FigureDataset",
+    "FileGroup",
     "FolderBenchmark",
+    "FolderFiles",
+    "FolderFilesDataset",
+    "GivenSupervisorDataset",
     "ImageFiles",
     "ImageFilesDataset",
     "ImageFolders",
@@ -98,6 +110,8 @@ __all__ = [
     "ParquetDataset",
     "PartitionedImageSets",
     "PointsDataset",
+    "Recovered",
+    "RecoveredDataset",
     "ReferenceTableDataset",
     "ShiftedFoldersDataset",
     "ShiftedSets",

@@ -195,8 +195,8 @@ class FileDataset(Whole, AbstractDataset[Any, Any]):
         return {"filepath": str(self._filepath)}
 
 
-class PiecesDataset(FileDataset):
-    """Base of the datasets that are folders of `_pieces`, where an interrupted save can go on.
+class ResumedDataset(FileDataset):
+    """Base of the datasets that are folders, written piece by piece, where a save can go on.
 
     The stamp file is there from the beginning of the first save, though no valid stamp before the
     end: it tells that the folder is ours.
@@ -274,6 +274,21 @@ class PiecesDataset(FileDataset):
         """What the stamp file holds of a folder that is written whole but not digested yet."""
         return {"written_from": made_from, "files": self._sizes()}
 
+    def _write_piece(self, name: str, write: Callable[[Path], None]) -> None:
+        """Write a piece beside, then rename it, if it is not there yet."""
+        place = self._filepath / name
+        if place.exists():
+            return
+        beside = place.with_name(f".part-{place.name}")
+        remove(beside)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write(beside)
+        os.replace(beside, place)
+
+
+class PiecesDataset(ResumedDataset):
+    """Base of the datasets that are folders of `_pieces`, which are known before any is written."""
+
     def _write(self, data: Any) -> None:
         """Write every piece that is not there yet beside, then rename it."""
         self._filepath.mkdir(parents=True, exist_ok=True)
@@ -282,14 +297,7 @@ class PiecesDataset(FileDataset):
         if kept := sum((self._filepath / name).exists() for name, _ in pieces):
             logger.info("%s goes on: %d of %d are there", folder, kept, len(pieces))
         for name, write in track(pieces, f"writing {folder}", transient=True):
-            place = self._filepath / name
-            if place.exists():
-                continue
-            beside = place.with_name(f".part-{place.name}")
-            remove(beside)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            write(beside)
-            os.replace(beside, place)
+            self._write_piece(name, write)
 
     @abstractmethod
     def _pieces(self, data: Any) -> Iterator[Piece]:

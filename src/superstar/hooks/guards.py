@@ -17,11 +17,12 @@ from kedro.pipeline.node import Node
 
 from superstar.checkpoint import Checkpoint, keep_in
 from superstar.datasets.external import ExternalDataset
-from superstar.datasets.whole import PiecesDataset, Whole
+from superstar.datasets.whole import ResumedDataset, Whole
 from superstar.digests import Digests
 from superstar.errors import InputError, unreadable
 from superstar.hooks.stages import stage_of
-from superstar.pipelines.corrupt.places import check_places
+from superstar.pipelines.corrupt import places as corrupt_places
+from superstar.pipelines.recover import places as recover_places
 from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
 
 logger = logging.getLogger(__name__)
@@ -119,7 +120,9 @@ class InputHook:
                 "give --params execution.workers=N to use N processes"
             )
         if {"corrupted_sets", "corrupted_description"} & pipeline.all_outputs():
-            check_places(catalog, _again(run_params))
+            corrupt_places.check_places(catalog, _again(run_params))
+        if "recovered_images" in pipeline.all_outputs():
+            recover_places.check_places(catalog, _again(run_params))
         if "params:execution" in pipeline.inputs():
             check_backend(Execution.model_validate(catalog.load("params:execution")))
         for name in sorted(pipeline.all_outputs()):
@@ -223,7 +226,7 @@ class ProvenanceHook:
     def before_dataset_saved(self, dataset_name: str, node: Node) -> None:
         """Tell the artifact what it is made from, so that an interrupted save can go on."""
         for _, dataset in self._artifacts([dataset_name]):
-            if isinstance(dataset, PiecesDataset):
+            if isinstance(dataset, ResumedDataset):
                 dataset.begin(self._made[node.name], afresh=not self._resuming)
 
     @hook_impl

@@ -11,6 +11,7 @@ from superstar.parameters.images import (
     Distance,
     Execution,
     PolicySurrogates,
+    Recover,
     SeverityCalibration,
     SurrogateGeneration,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "PolicyTraining",
     "ProjectionStudy",
     "Published",
+    "Recover",
     "Reporting",
     "RulerStudy",
     "RunTimeSweep",

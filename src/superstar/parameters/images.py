@@ -165,3 +165,23 @@ class Corrupt(Section):
         if self.resize is not None and self.crop is not None and self.crop > self.resize:
             raise InputError(f"crop = {self.crop} exceeds resize = {self.resize}")
         return self
+
+
+class Recover(Section):
+    """Corrected copies of a folder of images.
+
+    `input`, `output` and `supervisor` are given with `--params`.
+    """
+
+    group: Literal["all", "folder", "windows"]
+    window: Count
+    order: Literal["name", "time"]
+    controller: Literal["paper", "calibrated"] | None
+    size: Literal["supervisor", "original"]
+    resize: Annotated[int, Field(ge=16)] | None
+    decide_on: Count
+    quality: Annotated[int, Field(ge=1, le=100)]
+    shown: Annotated[int, Field(ge=0)]
+    input: str | None = None
+    output: str | None = None
+    supervisor: str | None = None

@@ -15,6 +15,7 @@ from superstar.parameters.images import (
     DataPreparation,
     Distance,
     Execution,
+    Recover,
     SeverityCalibration,
     SurrogateGeneration,
 )
@@ -63,6 +64,7 @@ class Parameters(Section):
     reporting: Reporting
     projection_study: ProjectionStudy
     corrupt: Corrupt
+    recover: Recover
     oracle: Oracle
     ruler_study: RulerStudy
     sensitivity: Sensitivity

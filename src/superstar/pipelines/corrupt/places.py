@@ -9,9 +9,9 @@ from kedro.io import DataCatalog
 from superstar.corruptions import ALL_SHIFTS
 from superstar.datasets import ClassFoldersDataset, ImageFoldersDataset, JSONDataset
 from superstar.datasets.image_folders import CLASSES
-from superstar.decoding import user_path
-from superstar.errors import InputError, is_text, readable
+from superstar.errors import InputError
 from superstar.parameters import Corrupt
+from superstar.pipelines.places import check_apart, check_given, check_writable
 
 logger = logging.getLogger(__name__)
 
@@ -35,23 +35,9 @@ def check_places(catalog: DataCatalog, again: bool) -> None:
     described = catalog.get("corrupted_description")
     assert isinstance(output, ImageFoldersDataset)
     assert isinstance(described, JSONDataset)
-    for name, place in (("input", images.location), ("output", output.location)):
-        folder = getattr(given, name)
-        if folder is None:
-            raise InputError(f"corrupt.{name} is not given: add --params corrupt.{name}=FOLDER")
-        if user_path(folder) != place:
-            raise InputError(f"give corrupt.{name} with --params, not in a file of parameters")
-    source, target = images.location, output.location
-    beside = target.with_name(f".part-{target.name}")
-    if (
-        source.is_relative_to(target)
-        or target.is_relative_to(source)
-        or source.is_relative_to(beside)
-    ):
-        raise InputError(
-            f"corrupt.output = {given.output!r} must not hold the input {given.input!r} "
-            "or lie in it"
-        )
+    check_given("corrupt", given, {"input": images.location, "output": output.location})
+    target = output.location
+    check_apart("corrupt", given, images.location, target)
     strangers = _strangers(target)
     if output.not_ours or strangers:
         what = f"holds {strangers[0]!r}" if strangers else "is there already"
@@ -65,15 +51,9 @@ def check_places(catalog: DataCatalog, again: bool) -> None:
             f"{described.location} is there already, where the description of corrupt.output = "
             f"{given.output!r} would be written: name another folder"
         )
-    if not is_text(str(target)):
-        raise InputError(
-            f"corrupt.output = {readable(str(target))} is not text in UTF-8: rename it"
-        )
     if len(os.fsencode(described.stamp_path.name)) + len(".part") > LONGEST_NAME:
         raise InputError(f"corrupt.output = {given.output!r}: the folder's name is too long")
-    parent = next(parent for parent in target.parents if parent.exists())
-    if not parent.is_dir() or not os.access(parent, os.W_OK):
-        raise InputError(f"corrupt.output = {given.output!r}: nothing can be written to {parent}")
+    check_writable("corrupt", given, target)
     if again and output.exists():
         logger.warning("%s is made again: what it holds now will be replaced", target)
 

@@ -1,0 +1,196 @@
+"""A folder of images corrected, group by group, as it is written."""
+
+import json
+import logging
+import shutil
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count
+from numpy.typing import NDArray
+
+from superstar import __version__
+from superstar.actions import Plan
+from superstar.control import Supervisor
+from superstar.control.calibrated import DENOISER
+from superstar.control.supervisor import CALIBRATED, PAPER
+from superstar.datasets import FileGroup, FolderFiles, Recovered
+from superstar.decoding import read_image
+from superstar.errors import InputError
+from superstar.images import from_uint8, stream, to_uint8
+from superstar.parameters import Execution, Recover
+from superstar.pipelines.recover.files import encode, metadata, output_names, taken_at
+from superstar.pipelines.recover.report import UNREAD, approximations, picture, reports
+
+MOST_DENOISED = 2**26
+"""Pixels of an image at its own size: a million take the denoiser an eighth of a GB."""
+
+logger = logging.getLogger(__name__)
+
+
+def recover_files(
+    images: FolderFiles,
+    supervisor: Supervisor,
+    parameters: dict[str, Any],
+    execution: dict[str, Any],
+    seed: int,
+) -> Recovered:
+    """Every group of files with how to decide on it and write it, and the reports.
+
+    Raises:
+        InputError: two files that would be written to one name.
+    """
+    given = Recover.model_validate(parameters)
+    outputs = output_names(images.names)
+    work = Work(
+        images.folder,
+        supervisor.on(Execution.model_validate(execution).device),
+        given,
+        given.controller or (PAPER if supervisor.calibrated is None else CALIBRATED),
+        seed,
+    )
+    groups = []
+    for name, files in group_files(images, given).items():
+        copies = {file: outputs[file] for file in files}
+        groups.append(FileGroup(name, copies, partial(work.decide, name, copies), work.write))
+    logger.info("images: %d, groups: %d", len(images.names), len(groups))
+    about = {
+        "superstar": __version__,
+        "input": str(images.folder),
+        "benchmark": supervisor.benchmark,
+        "image_size": list(supervisor.image_size),
+        "controller": work.controller,
+        "group": given.group,
+        "size": given.size,
+        "seed": seed,
+    }
+    return Recovered(
+        groups,
+        lambda decisions, refused: reports(about, decisions, {**images.left_out, **refused}),
+    )
+
+
+def group_files(images: FolderFiles, given: Recover) -> dict[str, Sequence[str]]:
+    """The files that are corrected by one plan, by the group's name."""
+    if given.group == "all":
+        return {"all": images.names}
+    if given.group == "folder":
+        by_folder = sorted(images.names, key=_folder)
+        return {folder: list(files) for folder, files in groupby(by_folder, _folder)}
+    names: Sequence[str] = images.names
+    if given.order == "time":
+        names = sorted(
+            names, key=lambda name: (taken_at(images.folder / name, images.changed[name]), name)
+        )
+    starts = range(0, len(names), given.window)
+    windows = [names[start : start + given.window] for start in starts]
+    return {f"window {number}": files for number, files in enumerate(windows, 1)}
+
+
+def _folder(name: str) -> str:
+    return str(PurePosixPath(name).parent)
+
+
+@dataclass(frozen=True)
+class Work:
+    """How files are decided on and written.
+
+    Attributes:
+        folder: of the files.
+        supervisor: that decides.
+        given: the parameters.
+        controller: of the supervisor.
+        seed: of the images that decide, and of the controller.
+    """
+
+    folder: Path
+    supervisor: Supervisor
+    given: Recover
+    controller: str
+    seed: int
+
+    def see(self, name: str) -> NDArray[np.uint8]:
+        """What a classifier would see of a file: its centre, at the supervisor's size."""
+        side = self.supervisor.image_size[0]
+        return read_image(self.folder / name, self.given.resize or side, side)
+
+    def decide(self, group: str, outputs: dict[str, str]) -> dict[str, Any]:
+        """What to do with a group of files, which are given with the names of their copies."""
+        names = list(outputs)
+        if len(names) > self.given.decide_on:
+            drawn = stream(self.seed, "recover", group).permutation(len(names))
+            names = [names[i] for i in np.sort(drawn[: self.given.decide_on])]
+        with ThreadPoolExecutor(cpu_count()) as pool:
+            images = list(pool.map(self._seen, names))
+        seen = [(n, image) for n, image in zip(names, images, strict=True) if image is not None]
+        told = {
+            "group": group,
+            "files": [{"file": name, "written": outputs[name]} for name in outputs],
+            "decided_on": len(seen),
+        }
+        if not seen:
+            return told | _nothing()
+        batch = from_uint8(np.stack([image for _, image in seen]))
+        recovery = self.supervisor.recover(batch, self.seed, self.controller)
+        few = np.unique(np.linspace(0, len(seen) - 1, self.given.shown).astype(int)).tolist()
+        after = to_uint8(recovery.images[few])
+        return told | {
+            "readings": list(recovery.distances),
+            "p_value": recovery.p_value,
+            "stopped_by": recovery.stopped_by,
+            "plan": json.loads(recovery.plan.to_json()),
+            "corrections": list(map(str, recovery.plan.corrections)),
+            "approximations": (
+                approximations(recovery.plan) if self.given.size == "original" else {}
+            ),
+            "shown": [
+                {"file": seen[i][0], "before": picture(seen[i][1]), "after": picture(image)}
+                for i, image in zip(few, after, strict=True)
+            ],
+        }
+
+    def _seen(self, name: str) -> NDArray[np.uint8] | None:
+        try:
+            return self.see(name)
+        except InputError:  # It is told when its copy is written.
+            return None
+
+    def write(self, name: str, output: str, decision: dict[str, Any], path: Path) -> None:
+        """Write a file's copy, called `output`, to `path`.
+
+        At its own size a file that nothing is done to stays as it is, byte for byte.
+
+        Raises:
+            InputError: it cannot be read or written, or is too large for its plan.
+        """
+        own, source = self.given.size == "original", self.folder / name
+        plan = Plan.from_json(json.dumps(decision["plan"]), self.supervisor.denoiser)
+        image = read_image(source) if own else self.see(name)
+        if own and not plan.corrections and output == name:
+            shutil.copyfile(source, path)
+            return
+        if own and DENOISER in plan.names and image.shape[0] * image.shape[1] > MOST_DENOISED:
+            raise InputError(
+                f"{source} is {image.shape[0]}x{image.shape[1]} pixels, too many for the memory "
+                "that the denoiser takes: make it smaller or leave out recover.size=original"
+            )
+        corrected = to_uint8(plan.apply(from_uint8(image[None])))[0]
+        path.write_bytes(encode(corrected, output, self.given.quality, metadata(source)))
+
+
+def _nothing() -> dict[str, Any]:
+    return {
+        "readings": [],
+        "p_value": None,
+        "stopped_by": UNREAD,
+        "plan": [],
+        "corrections": [],
+        "approximations": {},
+        "shown": [],
+    }
