@@ -2,12 +2,18 @@
 
 import os
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+import yaml
 from PIL import Image
 
+from docs.tools import api, parameters, pipelines
+from projects import load_catalog
+from superstar.parameters import Parameters
 from superstar.photos import photo_patches
+from superstar.pipeline_registry import register_pipelines
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -17,6 +23,7 @@ HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MOST_WORDS = 900
+VALUES = {"distance.measure", "severity_calibration.grids", "classifier_training.published"}
 
 # Those whose code needs no more than a run and folders of images.
 EXECUTED = ["README.md", "docs/quickstart.md", "docs/your_images.md"]
@@ -88,3 +95,37 @@ def test_code_runs(page, reader):
         exec(compile(block, page, "exec"), names)
     images = names["corrected" if "corrected" in names else "denoised"]
     assert images.shape[1:] == (3, 32, 32)
+
+
+def leaves(values, group=""):
+    """Full names of what a configuration holds, mappings that are values themselves aside."""
+    for key, value in values.items():
+        if isinstance(value, dict) and f"{group}{key}" not in VALUES:
+            yield from leaves(value, f"{group}{key}.")
+        else:
+            yield f"{group}{key}"
+
+
+def test_reference_holds_every_parameter_and_says_what_it_means():
+    given = {}
+    for path in (ROOT / "conf" / "base").glob("parameters*.yml"):
+        given |= yaml.safe_load(text(path))
+    listed = list(parameters.parameters(Parameters, "", parameters.read_base()))
+    assert set(leaves(given)) <= {each.name for each in listed}
+    assert [each.name for each in listed if each.default is not None and not each.meaning] == []
+
+
+def test_reference_holds_every_node_and_data_set():
+    page, catalog = pipelines.pipelines_page(), pipelines.catalog_page()
+    for pipeline in register_pipelines().values():
+        for node in pipeline.nodes:
+            assert f"| `{node.name.rpartition('.')[2]}` |" in page
+        stored = {each for each in pipeline.datasets() if not each.startswith("params:")}
+        assert all(f"| `{each}` |" in catalog for each in stored & set(load_catalog("base")))
+
+
+def test_reference_holds_every_public_name():
+    pages = api.pages()
+    for name in ("actions", "classifiers", "control", "corruptions", "measures"):
+        for public in import_module(f"superstar.{name}").__all__:
+            assert f"::: superstar.{name}.{public}\n" in pages[name]
