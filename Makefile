@@ -40,8 +40,9 @@ $(SITE): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@
 
+# Not --quiet: --strict counts the warnings that are shown.
 docs: $(SITE) ## the docs as a site: site/index.html
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # The images of other benchmarks are not ours to pass on.
 results: ## show a run's results in the docs (BENCHMARK=photos)

@@ -43,6 +43,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Lead links between the root's files and those of `docs/` to their places in the site."""
     place = page.file.src_uri
+    if place == "index.md":
+        page.meta["hide"] = ["navigation"]
     source = next((name for name, moved in OF_ROOT.items() if moved == place), f"docs/{place}")
 
     def moved(link: re.Match[str]) -> str:

@@ -148,7 +148,7 @@ def _comment(lines: list[str], at: int) -> str:
         if not (beside[1] and line.lstrip().startswith("#") and column == len(beside[0]) + 1):
             break
         words.append(line.strip("# "))
-    return " ".join(filter(None, words))
+    return " ".join(filter(None, words)).strip()
 
 
 def _bounded(kind: str, bounds: tuple[Any, ...]) -> str:
@@ -158,6 +158,8 @@ def _bounded(kind: str, bounds: tuple[Any, ...]) -> str:
     high = next((mark for mark in marks if isinstance(mark, Le | Lt)), None)
     if any(isinstance(mark, MinLen) and mark.min_length > 0 for mark in marks) and "list" in kind:
         kind = f"{kind}, not empty"
+    if high and high == Lt(2**31):
+        return f"{kind} ≥ 0, < 2³¹"
     if low and high:
         left = f"[{low.ge}" if isinstance(low, Ge) else f"({low.gt}"
         right = f"{high.le}]" if isinstance(high, Le) else f"{high.lt})"
@@ -203,6 +205,7 @@ def _table(rows: list[Parameter]) -> str:
     lines = ["| name | type and range | default | meaning |", "|:--|:--|:--|:--|"]
     for row in rows:
         default = "" if row.default is None else f"`{row.default}`"
-        cells = [f"`{row.name}`", row.kind, default, row.meaning]
+        meaning = row.meaning[:1].upper() + row.meaning[1:]
+        cells = [f"`{row.name}`", row.kind, default, meaning]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections import defaultdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -41,22 +42,23 @@ def catalog_page() -> str:
                 readers[given].append(name)
     layers: dict[str, list[str]] = defaultdict(list)
     for name, entry in _catalog().items():
-        place = entry.get("filepath") or entry.get("path") or entry.get("folder") or ""
+        place = _shown(str(entry.get("filepath") or entry.get("path") or entry.get("folder")))
         cells = [
             f"`{name}`",
-            f"`{_shown(str(place))}`" if place else "",
-            f"`{entry['type'].rpartition('.')[2]}`",
+            f"`{place}`" if place else "",
             ", ".join(dict.fromkeys(makers[name])),
             ", ".join(dict.fromkeys(readers[name])),
+            f"`{entry['type'].rpartition('.')[2]}`",
         ]
         layers[_layer(entry)].append(f"| {' | '.join(cells)} |")
     parts = [
         "# Data",
-        "Every data set of the catalog (`conf/base/catalog.yml`), by its layer. `<benchmark>` is "
-        "the name of the run's benchmark, `photos` in the base environment. Each is written whole "
-        "and stamped with what it was made from.",
+        "Every data set of the catalog (`conf/base/catalog.yml`), by its layer. Places are "
+        "those in `data/`; `*` stands for the run's benchmark, `photos` in the base environment. "
+        "Each is written whole and stamped with what it was made from. Those without a place lie "
+        "where the user says.",
     ]
-    head = "| data set | place | type | made by | read by |\n|:--|:--|:--|:--|:--|\n"
+    head = "| data set | place | made by | read by | type |\n|:--|:--|:--|:--|:--|\n"
     for layer in sorted(layers, key=lambda name: (name == "", name)):
         parts.append(f"## {layer or 'Given by the user, or without a layer'}")
         parts.append(head + "\n".join(layers[layer]))
@@ -64,8 +66,6 @@ def catalog_page() -> str:
 
 
 def _pipeline(name: str, pipeline: Pipeline) -> str:
-    from importlib import import_module
-
     said = str(import_module(f"superstar.pipelines.{name}.pipeline").__doc__).strip()
     lines = ["| node | does | reads | makes |", "|:--|:--|:--|:--|"]
     for node in pipeline.nodes:
@@ -98,6 +98,6 @@ def _layer(entry: dict[str, Any]) -> str:
 
 
 def _shown(place: str) -> str:
-    """A place relative to the project, for any benchmark."""
-    relative = place.removeprefix(f"{ROOT}/")
-    return re.sub(r"/photos(?=/|$)", "/<benchmark>", relative)
+    """A place in `data/`, for any benchmark; empty elsewhere."""
+    data = f"{ROOT}/data/"
+    return re.sub(r"/photos(?=/|$)", "/*", place.removeprefix(data)) if data in place else ""
