@@ -3,10 +3,11 @@ BENCHMARK ?= photos
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SITE := $(VENV)/.site
 KEDRO := $(BIN)/kedro
 
 .DEFAULT_GOAL := help
-.PHONY: help run resume test lint results study bench agreement viz ui
+.PHONY: help run resume test lint docs results study bench agreement viz ui
 
 help: ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -33,6 +34,15 @@ lint: $(READY) ## style, types and the direction of dependencies
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Once for the site's own packages, which no run needs.
+$(SITE): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@touch $@
+
+# Not --quiet: --strict counts the warnings that are shown.
+docs: $(SITE) ## the docs as a site: site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # The images of other benchmarks are not ours to pass on.
 results: ## show a run's results in the docs (BENCHMARK=photos)
