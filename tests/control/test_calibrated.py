@@ -59,7 +59,7 @@ def test_rates_out_of_range_are_refused(controller, rate):
 
 
 def test_a_rate_that_so_few_images_do_not_support_is_refused_with_how_many_would(controller):
-    with pytest.raises(InputError, match="at least 999 images"):
+    with pytest.raises(InputError, match="at least 999 of both"):
         replace(controller.gate, rate=0.001)
 
 
@@ -181,7 +181,12 @@ def test_trials_say_how_far_the_reading_falls_and_what_accuracy_gains(controller
 
 def test_own_labels_may_speak_against_what_is_borrowed():
     worth = dict.fromkeys(["harms", "helps", "unsure", "untried"], Worth(0.1, (0.0,), (5.0,)))
-    cells = {"harms": (-9, -7), "helps": (-9, 12), "unsure": (-1, 0), "untried": (-20, -20)}
+    cells = {
+        "harms": (-9, -7, -8),
+        "helps": (-9, 12, 3),
+        "unsure": (-1, 0, 0),
+        "untried": (-20, -20, -20),
+    }
     own = pd.DataFrame(
         [
             {"shift": "median_blur", "candidate": name, "gain": gain}
@@ -192,6 +197,8 @@ def test_own_labels_may_speak_against_what_is_borrowed():
     )
     left = uncontradicted(worth, own, confidence=0.95)
     assert list(left) == ["helps", "unsure", "untried"]
+    # One shift alone says too little.
+    assert "harms" in uncontradicted(worth, own.iloc[:1], confidence=0.95)
     # Costs on clean images are what the gate is for.
     assert "harms" in uncontradicted(worth, own.assign(shift="none"), confidence=0.95)
 

@@ -115,7 +115,7 @@ def test_what_is_no_image_leaves_the_stream_as_it_was(ours):
 def test_a_rate_that_the_clean_images_do_not_support_is_refused(ours):
     assert ours.calibrated.gate.images == 150
     SupervisorStream(ours, rate=1 / 151)
-    with pytest.raises(InputError, match="150 clean images do not support a rate"):
+    with pytest.raises(InputError, match="150 clean images, drawn 300 times, do not"):
         SupervisorStream(ours, rate=0.005)
     with pytest.raises(InputError, match="must lie in"):
         SupervisorStream(ours, rate=0)

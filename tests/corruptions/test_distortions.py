@@ -10,6 +10,7 @@ from scipy import ndimage
 from skimage import data, filters
 
 from superstar.corruptions import BENCHMARKS, corrupt
+from superstar.corruptions.blur import line_blur
 from superstar.corruptions.constants import SEVERITIES
 from superstar.corruptions.distortion import elastic_transform
 from superstar.images import from_uint8, stream
@@ -180,3 +181,18 @@ def test_change_grows(name: str, benchmark: str, severities: tuple[int, ...]) ->
     side = 224 if benchmark == "imagenet" else 32
     changes = [change(name, severity, benchmark, side) for severity in severities]
     assert all(less < more for less, more in pairwise(changes))
+
+
+@pytest.mark.parametrize(("angle", "axis"), [(0, 1), (90, 0), (180, 1)])
+def test_a_blur_along_a_line_spares_what_does_not_change_along_it(angle, axis):
+    stripes = np.zeros((1, 3, 24, 24), dtype=np.float32)
+    rows = stripes if axis == 1 else stripes.swapaxes(2, 3)
+    rows[:, :, ::2] = 1
+    np.testing.assert_allclose(line_blur(stripes, 6.5, angle), stripes, atol=1e-5)
+    across = line_blur(stripes, 6.0, angle + 90)
+    np.testing.assert_allclose(across[..., 6:-6, 6:-6], 0.5, atol=0.1)
+
+
+def test_a_line_of_one_pixel_changes_nothing():
+    images = np.random.default_rng(0).random((2, 3, 16, 20), dtype=np.float32)
+    np.testing.assert_allclose(line_blur(images, 1.0, 30.0), images, atol=1e-5)

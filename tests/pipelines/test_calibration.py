@@ -102,6 +102,7 @@ def test_what_is_borrowed_is_tried_on_own_labels(finished_run):
         given,
         "imagenet",
         None,
+        _all_parameters(finished_run)["evaluation"],
         _execution(finished_run),
         0,
     )

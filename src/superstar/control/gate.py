@@ -39,15 +39,16 @@ class Gate:
             raise InputError(f"a rate of false alarms must lie in (0, 1), not {self.rate}")
         if self.rate < self.smallest_rate:
             raise InputError(
-                f"{self.images} clean images do not support a rate of false alarms of "
-                f"{self.rate:g}: take at least {int(np.ceil(1 / self.rate)) - 1} images, or a rate "
-                f"of at least {self.smallest_rate:.2g}"
+                f"{self.images} clean images, drawn {self.readings.shape[1]} times, do not support "
+                f"a rate of false alarms of {self.rate:g}: take at least "
+                f"{int(np.ceil(1 / self.rate)) - 1} of both, or a rate of at least "
+                f"{self.smallest_rate:.2g}"
             )
 
     @property
     def smallest_rate(self) -> float:
-        """That the images support: with m of them, 1 / (m + 1)."""
-        return 1 / (self.images + 1)
+        """That images and draws support: with m of either, 1 / (m + 1)."""
+        return 1 / (min(self.images, self.readings.shape[1]) + 1)
 
     def of_size(self, count: int) -> NDArray[np.float64]:
         """Readings of clean batches of the next smaller size, which scatter more."""

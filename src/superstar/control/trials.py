@@ -67,8 +67,9 @@ def shift_by(
         strength = strengths[surrogate][severity - 1]
         if surrogate == LINE_BLUR:
             length = max(2.0, strength * min(images.shape[2:]))
-            angles = [stream(seed, LINE_BLUR, severity, place) for place in range(len(images))]
-            images = torch.from_numpy(line_blur(images.numpy(), angles, length))
+            # Images of one stream share the direction.
+            angle = stream(seed, LINE_BLUR, severity).uniform(0, 180)
+            images = torch.from_numpy(line_blur(images.numpy(), length, angle))
         else:
             images = corrupt(images, surrogate, severity, scale, seed, strength=strength)
     return images

@@ -72,7 +72,8 @@ def uncontradicted(
 
     Own labels speak against a candidate if, over the shifts where its reading falls by more than
     its margin, it costs accuracy beyond chance: if the upper confidence bound of its mean gain,
-    paired by image, is below 0. Few labels are enough for that, where margins take many.
+    paired by image, is below 0, and there are at least `FEWEST` such shifts. Few labels are enough
+    for that, where margins take many.
 
     Args:
         borrowed: by name.
@@ -85,7 +86,7 @@ def uncontradicted(
         part = trials[(trials["candidate"] == name) & (trials["shift"] != "none")]
         part = part[part["fall"] > worth.margin]
         spread = 100 * sqrt(part["changed"].sum()) / max(1, part["images"].sum())
-        if part.empty or part["gain"].mean() + quantile * spread >= 0:
+        if len(part) < FEWEST or part["gain"].mean() + quantile * spread >= 0:
             left[name] = worth
     return left
 

@@ -77,25 +77,23 @@ def motion_blur(
     return out
 
 
-def line_blur(
-    images: NDArray[np.float32], generators: Generators, length: float
-) -> NDArray[np.float32]:
-    """Average along a line of `length` pixels through each pixel, at a random angle an image.
+def line_blur(images: NDArray[np.float32], length: float, angle: float) -> NDArray[np.float32]:
+    """Average along a line of `length` pixels through each pixel, at `angle` degrees.
 
     No shift of a benchmark: one more surrogate, of a blur that has a direction. Edges are mirrored
     without repeating the outermost pixel (OpenCV's default).
     """
     side = int(np.ceil(length)) | 1
+    cells, middle = np.arange(side), side // 2 + 0.5
+    ends = np.minimum(cells + 1, middle + length / 2) - np.maximum(cells, middle - length / 2)
     across = np.zeros((side, side), dtype=np.float32)
-    ends = side // 2 + 0.5 + np.array([-length / 2, length / 2])
-    cells = np.arange(side)
-    across[side // 2] = np.clip(np.minimum(cells + 1, ends[1]) - np.maximum(cells, ends[0]), 0, 1)
+    across[side // 2] = ends.clip(0, 1)
+    turn = cv2.getRotationMatrix2D((side // 2, side // 2), angle, 1)
+    turned = np.asarray(cv2.warpAffine(across, turn, (side, side)))
+    kernel = turned / turned.sum()
     out = np.empty_like(images)
-    for image, blurred, generator in zip(images, out, generators, strict=True):
-        turn = cv2.getRotationMatrix2D((side // 2, side // 2), generator.uniform(0, 180), 1)
-        kernel = cv2.warpAffine(across, turn, (side, side))
-        for plane, place in zip(image, blurred, strict=True):
-            cv2.filter2D(plane, -1, kernel / kernel.sum(), dst=place)
+    for plane, blurred in zip(_planes(images), _planes(out), strict=True):
+        cv2.filter2D(plane, -1, kernel, dst=blurred)
     return out
 
 

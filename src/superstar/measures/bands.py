@@ -183,4 +183,4 @@ def band_histograms(images: Tensor) -> NDArray[np.float32]:
     pixels = images.detach().cpu().contiguous().numpy()
     counts = np.zeros((len(pixels), len(bands.names), BINS), dtype=np.uint32)
     _histograms(pixels, bands.levels, _DETAIL_TABLE, _SPANS, counts)
-    return counts / counts.sum(2, keepdims=True, dtype=np.float32)
+    return counts.astype(np.float32) / counts.sum(2, keepdims=True, dtype=np.float32)

@@ -113,13 +113,14 @@ class Parameters(Section):
                     f"{name} = {wanted}: {source} gives {there} images, so lower the one or raise "
                     "the other"
                 )
-        images, rate = self.calibration.gate.images, self.calibration.gate.rate
-        there = images if sets.train is None else min(images, sets.train)
+        gate, rate = self.calibration.gate, self.calibration.gate.rate
+        there = min(gate.images, gate.draws, sets.train or gate.images)
         if rate < 1 / (there + 1):
             raise InputError(
-                f"calibration.gate.rate = {rate:g}: {there} clean images (data_preparation.train, "
-                f"calibration.gate.images) support {1 / (there + 1):.2g} at least, so raise it, or "
-                f"take {ceil(1 / rate) - 1} images"
+                f"calibration.gate.rate = {rate:g}: {there} clean images or draws of them "
+                "(data_preparation.train, calibration.gate.images, calibration.gate.draws) support "
+                f"{1 / (there + 1):.2g} at least, so raise it, or "
+                f"take {ceil(1 / rate) - 1}"
             )
         held_out = ceil(self.operability.holdout * design)
         if held_out >= design:

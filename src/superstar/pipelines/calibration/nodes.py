@@ -12,6 +12,7 @@ from torch import nn
 from superstar.actions import Denoiser
 from superstar.actions.appearance import Appearance
 from superstar.classifiers import predict
+from superstar.classifiers.inference import Precision
 from superstar.control.calibrated import Calibrated, Limits
 from superstar.control.gate import calibrate_gate
 from superstar.control.trials import (
@@ -29,7 +30,7 @@ from superstar.jpeg import as_it_comes
 from superstar.measures.bands import Bands, band_histograms
 from superstar.measures.rulers import BandRuler
 from superstar.parallel import fan_out
-from superstar.parameters import Calibration, Execution
+from superstar.parameters import Calibration, Evaluation, Execution
 from superstar.weights import on_device
 
 logger = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ def try_corrections(
     parameters: dict[str, Any],
     scale: str,
     jpeg_quality: int | None,
+    evaluation: dict[str, Any],
     execution: dict[str, Any],
     seed: int,
 ) -> pd.DataFrame:
@@ -100,7 +102,8 @@ def try_corrections(
     """
     given, run = Calibration.model_validate(parameters), Execution.model_validate(execution)
     names = list(borrowed) or given.candidates
-    settings = (names, given.images, scale, jpeg_quality, run, seed)
+    precision = Evaluation.model_validate(evaluation).precision
+    settings = (names, given.images, scale, jpeg_quality, precision, run, seed)
     lines = given.line_blur
     cells = surrogate_shifts(list(strengths), given.severities, given.pair_severities, len(lines))
     strengths = {**strengths, LINE_BLUR: lines}
@@ -159,6 +162,7 @@ def _try_cell(
     most: int,
     scale: str,
     jpeg_quality: int | None,
+    precision: Precision,
     run: Execution,
     seed: int,
 ) -> list[dict[str, Any]]:
@@ -168,14 +172,13 @@ def _try_cell(
     chosen = design.take(drawn[:most] if cell else drawn)
     images = shift_by(chosen.batch(), cell, strengths, scale, seed)
     classifier = on_device(classifier, run.device)
+    how = (run.batch_size, run.device, precision)
     rows = try_on(
         as_it_comes(images, jpeg_quality),
         candidates,
         home.appearance,
         home.ruler,
         on_device(denoiser, run.device),
-        lambda corrected: (
-            predict(classifier, corrected, run.batch_size, run.device).numpy() == chosen.labels
-        ),
+        lambda corrected: predict(classifier, corrected, *how).numpy() == chosen.labels,
     )
     return [{"shift": name, "severity": cell[0][1] if cell else None, **row} for row in rows]
