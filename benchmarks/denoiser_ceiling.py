@@ -21,9 +21,9 @@ from benchmarks.denoiser import named
 from superstar.actions import denoise, packaged_denoiser
 from superstar.classifiers import predict
 from superstar.configuration import ProjectConfigLoader
+from superstar.control.controllers import PAPER
 from superstar.control.protocol import Cell
 from superstar.control.scoring import parts
-from superstar.control.supervisor import PAPER
 from superstar.corruptions import SHIFT_SETS
 from superstar.datasets import ShiftedSets
 from superstar.errors import InputError

@@ -18,7 +18,7 @@ from superstar.actions import ACTIONS, DnCNN, save_denoiser
 from superstar.control import Supervisor
 from superstar.control.algorithm import Brakes, run_algorithm
 from superstar.control.networks import Actor, SampledPolicy, save_actor
-from superstar.control.supervisor import FILES, POINTS, TREE
+from superstar.control.supervisor_files import FILES, POINTS, TREE
 from superstar.control.transitions import Transitions
 from superstar.errors import InputError
 from superstar.images import stream
@@ -177,7 +177,7 @@ def test_a_failed_save_leaves_the_former_supervisor(tmp_path, monkeypatch: pytes
     def fail(*arguments) -> None:
         raise OSError("disk full")
 
-    monkeypatch.setattr("superstar.control.supervisor.save_tree", fail)
+    monkeypatch.setattr("superstar.control.supervisor_files.save_tree", fail)
     with pytest.raises(OSError, match="disk full"):
         supervisor(beta=0.9).save(path)
     assert Supervisor.load(path).beta == 0.999

@@ -11,10 +11,11 @@ from torch import nn
 
 from superstar.classifiers import Precision
 from superstar.control.algorithm import Step
+from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.control.first_actions import FirstAction, first_action
 from superstar.control.operability import percent_inoperable
 from superstar.control.scoring import Hits, parts, score_sequences
-from superstar.control.supervisor import CALIBRATED, PAPER, Recovery, Supervisor
+from superstar.control.supervisor import Recovery, Supervisor
 from superstar.images import Images, stream
 from superstar.measures import FEATURES, Distance, state_features
 from superstar.measures.rulers import BandRuler

@@ -1,67 +1,30 @@
 """The supervisor: everything that Algorithm 1 needs, in one folder and behind one call."""
 
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-import torch
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
-from superstar.actions import Denoiser, Plan, load_denoiser, save_denoiser
-from superstar.control import calibrated_files
+from superstar.actions import Denoiser, Plan
+from superstar.control import supervisor_files
 from superstar.control.algorithm import Brakes, Step, StopReason, run_algorithm
 from superstar.control.calibrated import Calibrated, Reason, Score
-from superstar.control.networks import Actor, SampledPolicy, load_actor, save_actor
-from superstar.control.operability import load_tree, save_tree
+from superstar.control.controllers import CALIBRATED, PAPER
+from superstar.control.networks import Actor, SampledPolicy
 from superstar.control.transitions import Transitions, check_actions
 from superstar.errors import InputError, check_name
 from superstar.images import SMALLEST_SIDE, check_images, stream
 from superstar.measures import Distance, Projection
 from superstar.measures.bands import band_histograms
-from superstar.weights import on_device, save_tensors
+from superstar.weights import on_device
 
 if TYPE_CHECKING:
     from superstar.control.env import ShiftEnv
-
-SPEC = "supervisor.json"
-ACTOR = "actor.safetensors"
-TREE = "tree.skops"
-DENOISER = "denoiser.safetensors"
-POINTS = "validation_points.safetensors"
-FILES = frozenset(
-    {SPEC, ACTOR, TREE, DENOISER, POINTS, calibrated_files.SPEC, calibrated_files.ARRAYS}
-)
-POINTS_KEY = "points"
-PAPER = "paper"
-CALIBRATED = "calibrated"
-
-
-class _Spec(BaseModel):
-    """What `supervisor.json` holds."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    format: Literal["superstar-supervisor"] = "superstar-supervisor"
-    # Folders of version 1 hold no controller but the paper's.
-    version: Literal[1, 2] = 2
-    controllers: tuple[str, ...] = ("paper",)
-    benchmark: str
-    image_size: tuple[int, int]
-    actions: tuple[str, ...]
-    alpha: float = Field(gt=0, le=1)
-    beta: float = Field(gt=0, le=1)
-    horizon: int = Field(ge=1)
-    projection: dict[str, Any]
-    # Folders written before there was a choice do not name it.
-    distance: dict[str, Any] = Field(default_factory=lambda: Distance.of("wasserstein").to_dict())
 
 
 @dataclass(frozen=True)
@@ -157,7 +120,7 @@ class Supervisor:
                 f"a supervisor cannot measure with {self.distance.kind!r}, which asks classifiers "
                 "about the images: take a distance between points"
             )
-        _check_points(self.validation_points, self.projection)
+        supervisor_files.check_validation_points(self.validation_points, self.projection)
         height, width = self.image_size
         if min(height, width) < SMALLEST_SIDE or height * width != self.projection.n:
             raise InputError(
@@ -311,63 +274,11 @@ class Supervisor:
         Raises:
             InputError: `path` is a file, or a folder with something else in it.
         """
-        try:
-            path = Path(path).resolve()
-        except (OSError, RuntimeError) as error:
-            raise InputError(f"{path} is a link that leads nowhere ({error})") from error
-        if Path.cwd().is_relative_to(path):
-            raise InputError(f"{path} is where this process works: name a folder of its own")
-        for place in (path, *path.parents):
-            if place.exists() and not place.is_dir():
-                raise InputError(f"{place} is a file: a supervisor is a folder")
-        if path.is_dir():
-            foreign = sorted(
-                entry.name
-                for entry in path.iterdir()
-                if entry.name not in FILES or not entry.is_file()
-            )
-            if foreign:
-                raise InputError(
-                    f"{path} holds {foreign[0]!r}, which is no part of a supervisor: "
-                    "choose another folder"
-                )
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
-            fresh = Path(scratch) / "fresh"
-            fresh.mkdir()
-            self.write_files(fresh)
-            former = Path(scratch) / "former"
-            replacing = path.is_dir()
-            if replacing:
-                path.rename(former)
-            try:
-                fresh.rename(path)
-            except OSError:
-                if replacing:
-                    former.rename(path)
-                raise
+        supervisor_files.publish(path, self.write_files)
 
     def write_files(self, folder: Path) -> None:
         """Write the supervisor's files into an empty folder; `save` publishes them whole."""
-        save_actor(self.actor, folder / ACTOR, self.actions)
-        save_tree(self.tree, folder / TREE)
-        if self.denoiser is not None:
-            save_denoiser(self.denoiser, folder / DENOISER)
-        save_tensors({POINTS_KEY: self.validation_points}, folder / POINTS)
-        spec = _Spec(
-            controllers=self.controllers,
-            benchmark=self.benchmark,
-            image_size=self.image_size,
-            actions=self.actions,
-            alpha=self.alpha,
-            beta=self.beta,
-            horizon=self.horizon,
-            projection=dict(self.projection.to_dict()),
-            distance=Distance.of(self.distance).to_dict(),
-        )
-        (folder / SPEC).write_text(spec.model_dump_json(indent=2) + "\n", encoding="utf-8")
-        if self.calibrated is not None:
-            calibrated_files.save_calibrated(self.calibrated, folder)
+        supervisor_files.write_parts(self, folder)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> "Supervisor":
@@ -376,87 +287,9 @@ class Supervisor:
         Raises:
             InputError: no such folder; a file in it missing, truncated or of something else.
         """
-        folder = Path(path)
-        if not folder.is_dir():
-            raise InputError(f"no supervisor at {folder}: train one or correct the path")
-        spec = _load_spec(folder / SPEC)
-        actor, actions = load_actor(folder / ACTOR)
-        if actions != spec.actions:
-            raise InputError(
-                f"{folder / ACTOR} was trained for {', '.join(actions)}, "
-                f"but {SPEC} names {', '.join(spec.actions)}"
-            )
+        parts = supervisor_files.read_parts(path)
         try:
-            projection = Projection.from_dict(spec.projection)
-        except (InputError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{folder / SPEC} has a bad projection ({error})") from error
-        try:
-            distance = Distance.from_dict(spec.distance)
+            return cls(**parts)
         except InputError as error:
-            raise InputError(f"{folder / SPEC} has a bad distance ({error})") from error
-        tree = load_tree(folder / TREE)
-        denoiser = load_denoiser(folder / DENOISER) if "dncnn" in spec.actions else None
-        points = _load_points(folder / POINTS, projection)
-        calibrated = None
-        if CALIBRATED in spec.controllers:
-            calibrated = calibrated_files.load_calibrated(folder)
-        try:
-            return cls(
-                actor=actor,
-                tree=tree,
-                denoiser=denoiser,
-                validation_points=points,
-                projection=projection,
-                alpha=spec.alpha,
-                beta=spec.beta,
-                horizon=spec.horizon,
-                actions=spec.actions,
-                image_size=spec.image_size,
-                benchmark=spec.benchmark,
-                distance=distance,
-                calibrated=calibrated,
-            )
-        except InputError as error:
-            raise InputError(f"{folder / SPEC} does not fit its folder ({error})") from error
-
-
-def _load_spec(path: Path) -> _Spec:
-    if not path.is_file():
-        raise InputError(f"no {path.name} in {path.parent}: this is not a supervisor's folder")
-    try:
-        return _Spec.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise InputError(
-            f"{path} is damaged or not a supervisor's ({where or 'file'}: {first['msg']})"
-        ) from error
-
-
-def _check_points(points: Tensor, projection: Projection) -> None:
-    if points.dtype not in (torch.float32, torch.float64):
-        raise InputError(f"validation points must be float32 or float64, not {points.dtype}")
-    if points.ndim != 2 or len(points) == 0 or points.shape[1] != projection.m:
-        raise InputError(
-            f"validation points must have shape (n, {projection.m}), as their projection makes "
-            f"them, not {tuple(points.shape)}"
-        )
-    if not torch.isfinite(points).all():
-        raise InputError("validation points hold NaN or infinite values")
-
-
-def _load_points(path: Path, projection: Projection) -> Tensor:
-    if not path.is_file():
-        raise InputError(f"no validation points at {path}: the supervisor is incomplete")
-    try:
-        tensors: Mapping[str, Tensor] = load_file(path)
-    except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is damaged or not a safetensors file ({error})") from error
-    if set(tensors) != {POINTS_KEY}:
-        raise InputError(f"{path} does not hold validation points")
-    points = tensors[POINTS_KEY]
-    try:
-        _check_points(points, projection)
-    except InputError as error:
-        raise InputError(f"{path} is damaged or of another supervisor ({error})") from error
-    return points
+            spec = Path(path) / supervisor_files.SPEC
+            raise InputError(f"{spec} does not fit its folder ({error})") from error

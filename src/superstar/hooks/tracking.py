@@ -89,7 +89,7 @@ class TrackingHook:
     def _describe(self, run_params: Mapping[str, Any], pipeline: Pipeline) -> None:
         import mlflow
 
-        from superstar.control.supervisor import CALIBRATED, PAPER
+        from superstar.control.controllers import CALIBRATED, PAPER
 
         loader: Any = self._context.config_loader
         given, defaults = _flat(self._context.params), _flat(loader.defaults())

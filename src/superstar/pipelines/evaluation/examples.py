@@ -12,9 +12,9 @@ from torch import Tensor, nn
 from superstar.classifiers import predict
 from superstar.control import Supervisor
 from superstar.control.algorithm import Trace, run_algorithm
+from superstar.control.controllers import PAPER
 from superstar.control.networks import SampledPolicy
 from superstar.control.protocol import DIGITS
-from superstar.control.supervisor import PAPER
 from superstar.control.transitions import Transitions
 from superstar.datasets import ShiftedSets
 from superstar.images import Images, stream

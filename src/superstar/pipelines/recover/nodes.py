@@ -19,7 +19,7 @@ from superstar import __version__
 from superstar.actions import Plan
 from superstar.control import Supervisor
 from superstar.control.calibrated import DENOISER
-from superstar.control.supervisor import CALIBRATED, PAPER
+from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.datasets import FileGroup, FolderFiles, Recovered
 from superstar.decoding import read_image
 from superstar.errors import InputError

@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 
 from superstar.actions import ACTIONS
 from superstar.control.clustering import cluster_states
+from superstar.control.controllers import PAPER
 from superstar.control.intervals import Bootstrap
-from superstar.control.supervisor import PAPER
 from superstar.datasets import ShiftedSets
 from superstar.parameters import (
     BenchmarkGeneration,

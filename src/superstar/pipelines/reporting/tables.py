@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from superstar.control.controllers import PAPER
 from superstar.control.intervals import KEYS, Bootstrap, mean_by_image, trial_errors
 from superstar.control.operability import regression_labels
-from superstar.control.supervisor import PAPER
 
 CELLS = ["controller", "shift", "severity", "trial"]
 DELTAS = ["delta", "delta_low", "delta_high"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from superstar.control.supervisor import PAPER
+from superstar.control.controllers import PAPER
 from superstar.pipelines import pages
 from superstar.pipelines.pages import COMPOSITE, readable
 

@@ -1,0 +1,4 @@
+"""Names of the controllers that a supervisor may hold."""
+
+PAPER = "paper"
+CALIBRATED = "calibrated"
