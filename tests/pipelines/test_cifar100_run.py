@@ -33,7 +33,7 @@ SMALL = {
     },
     "operability": {"depths": [3]},
     "calibration": {
-        "gate": {"images": 100, "draws": 20},
+        "gate": {"images": 100, "draws": 100},
         "images": 20,
         "severities": [5],
         "pair_severities": [],

@@ -119,8 +119,8 @@ class Parameters(Section):
             raise InputError(
                 f"calibration.gate.rate = {rate:g}: {there} clean images or draws of them "
                 "(data_preparation.train, calibration.gate.images, calibration.gate.draws) support "
-                f"{1 / (there + 1):.2g} at least, so raise it, or "
-                f"take {ceil(1 / rate) - 1}"
+                f"{1 / (there + 1):.2g} at least, so raise the rate, or take {ceil(1 / rate) - 1} "
+                "images and draws"
             )
         held_out = ceil(self.operability.holdout * design)
         if held_out >= design:
