@@ -255,3 +255,23 @@ def test_damaged_files_are_told(controller, tmp_path):
     (tmp_path / ARRAYS).unlink()
     with pytest.raises(InputError, match="damaged"):
         load_calibrated(tmp_path)
+
+
+def test_the_denoiser_is_not_asked_where_it_could_not_be_worth_most(controller, monkeypatch):
+    asked = []
+    real = Plan.apply
+
+    def apply(plan, images):
+        asked.extend(plan.names)
+        return real(plan, images)
+
+    monkeypatch.setattr(Plan, "apply", apply)
+    dark = darker(photographs(50, 32, 32, seed=4))
+    small = replace(WORTHY, gains=(0.0, 1.0))
+    cheap = replace(controller, worth={**controller.worth, "dncnn": small})
+    choice = cheap.choose(dark, None)
+    assert "match_tone" in choice.plan.names
+    assert "dncnn" not in asked
+    # It changes no choice.
+    controller.choose(dark, None)
+    assert "dncnn" in asked

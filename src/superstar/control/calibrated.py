@@ -170,20 +170,28 @@ class Calibrated:
         taken: Sequence[Tried],
         denoiser: Denoiser | None,
     ) -> Tried | None:
-        """The candidate that is worth most here, if any passes."""
+        """The candidate that is worth most here, if any passes.
+
+        No reading falls below 0, so the denoiser, which takes longest, is tried last, and only
+        where the whole reading taken away would be worth more than what was found before.
+        """
         most, best = self.limits.least_gain, None
+        reading = float(bands.mean())
         names = [name for name in self.worth if not taken or name != taken[-1].name]
+        denoising = [name for name in names if DENOISER in name]
         if any(DENOISER in each.name for each in taken):
-            names = [name for name in names if DENOISER not in name]
-        for tried in try_candidates(images, names, self.appearance, self.ruler, denoiser):
-            fall = float(bands.mean() - tried.bands.mean())
-            worth = self.worth[tried.name]
-            if (
-                fall < max(worth.margin, self.limits.least_fall * bands.mean())
-                or (tried.bands - bands).max() > self.limits.most_rise * bands.sum()
-            ):
-                continue
-            gain = worth.gain(fall)
-            if gain > most:
-                most, best = gain, tried
+            denoising = []
+        for group in ([name for name in names if DENOISER not in name], denoising):
+            worthy = [name for name in group if self.worth[name].gain(reading) > most]
+            for tried in try_candidates(images, worthy, self.appearance, self.ruler, denoiser):
+                fall = reading - float(tried.bands.mean())
+                worth = self.worth[tried.name]
+                if (
+                    fall < max(worth.margin, self.limits.least_fall * reading)
+                    or (tried.bands - bands).max() > self.limits.most_rise * bands.sum()
+                ):
+                    continue
+                gain = worth.gain(fall)
+                if gain > most:
+                    most, best = gain, tried
         return best
