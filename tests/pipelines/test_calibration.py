@@ -102,7 +102,7 @@ def test_what_is_borrowed_is_tried_on_own_labels(finished_run):
         given,
         "imagenet",
         None,
-        _all_parameters(finished_run)["evaluation"],
+        "bfloat16",
         _execution(finished_run),
         0,
     )

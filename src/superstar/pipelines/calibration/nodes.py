@@ -30,7 +30,7 @@ from superstar.jpeg import as_it_comes
 from superstar.measures.bands import Bands, band_histograms
 from superstar.measures.rulers import BandRuler
 from superstar.parallel import fan_out
-from superstar.parameters import Calibration, Evaluation, Execution
+from superstar.parameters import Calibration, Execution
 from superstar.weights import on_device
 
 logger = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def try_corrections(
     parameters: dict[str, Any],
     scale: str,
     jpeg_quality: int | None,
-    evaluation: dict[str, Any],
+    precision: Precision,
     execution: dict[str, Any],
     seed: int,
 ) -> pd.DataFrame:
@@ -102,7 +102,6 @@ def try_corrections(
     """
     given, run = Calibration.model_validate(parameters), Execution.model_validate(execution)
     names = list(borrowed) or given.candidates
-    precision = Evaluation.model_validate(evaluation).precision
     settings = (names, given.images, scale, jpeg_quality, precision, run, seed)
     lines = given.line_blur
     cells = surrogate_shifts(list(strengths), given.severities, given.pair_severities, len(lines))

@@ -33,7 +33,7 @@ def create_pipeline() -> Pipeline:
                     "params:calibration",
                     "params:scale",
                     "params:jpeg_quality",
-                    "params:evaluation",
+                    "params:evaluation.precision",
                     "params:execution",
                     "params:seed",
                 ],
