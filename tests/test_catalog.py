@@ -13,7 +13,7 @@ from superstar.datasets.whole import Whole
 from superstar.pipeline_registry import register_pipelines
 from superstar.provenance import is_parameter
 
-ENVIRONMENTS = ("local", "test", "full", "c_bar", "cifar100", "imagenet", "denoiser")
+ENVIRONMENTS = ("local", "test", "full", "c_bar", "cifar100", "imagenet", "denoiser", "custom")
 PIPELINES = register_pipelines()
 EVERYTHING = sum(PIPELINES.values())
 

@@ -1,9 +1,10 @@
 """Configuration of one project: its paths start at its folder, wherever a command is given."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from kedro.config import OmegaConfigLoader
@@ -12,7 +13,12 @@ from omegaconf.resolvers import oc
 
 from superstar.parameters.denoising import SOURCES
 
+if TYPE_CHECKING:
+    from superstar.custom import Fit
+
 PATHS: dict[str, tuple[str, ...]] = {
+    "source": (),
+    "class_list": (),
     "classifier_training.published.*.path": (),
     "denoiser_training.source": SOURCES,
     "corrupt.input": (),
@@ -32,10 +38,12 @@ class ProjectConfigLoader(OmegaConfigLoader):
     Attributes:
         project: the project's folder. Where the configuration lies in it, unless a session says
             otherwise.
+        fit: what fits a user's own images and classifier, once they were looked at.
     """
 
     def __init__(self, conf_source: str | Path, *args: Any, **kwargs: Any):
         self.project = Path(conf_source).absolute().parent
+        self.fit: Fit | None = None
         super().__init__(conf_source, *args, **kwargs)
 
     def __getitem__(self, key: str) -> dict[str, Any]:
@@ -48,8 +56,11 @@ class ProjectConfigLoader(OmegaConfigLoader):
             ("beside", lambda path, ending: f"{Path(path)}{ending}"),
             ("oc.env", oc.env),
             ("globals", self._get_globals_value),
+            ("fitted", lambda name: None if self.fit is None else self.fit.values[name]),
         ):
             OmegaConf.register_new_resolver(name, resolver, replace=True)
+        if key == "parameters" and self.fit is None:
+            self.fit = self._fit()
         read = super().__getitem__(key)
         if key == "parameters":
             for path, words in PATHS.items():
@@ -79,8 +90,29 @@ class ProjectConfigLoader(OmegaConfigLoader):
             default_run_env=self.default_run_env,
             merge_strategy=self.merge_strategy,
         )
-        files.project = self.project
+        files.project, files.fit = self.project, self.fit
         return files["parameters"]
+
+    @property
+    def fits(self) -> bool:
+        """Whether the environment takes images and a classifier by name (`custom`)."""
+        return "classifier" in self._globals
+
+    def _fit(self) -> "Fit | None":
+        given = dict(self.runtime_params or {})
+        source = given.get("source", self._globals.get("clean_images"))
+        if not self.fits or source is None:
+            return None
+        from superstar.custom import fit
+
+        if str(self.project) not in sys.path:
+            sys.path.append(str(self.project))  # For a module of the user's own.
+        return fit(
+            self.from_project(source),
+            given.get("classifier", self._globals["classifier"]),
+            self.from_project(given.get("class_list", self._globals.get("class_list"))),
+            given.get("data_preparation", {}),
+        )
 
     def _in_project(self, relative: str) -> str:
         return str(self.project / relative)

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from superstar import __version__
 from superstar.actions.denoiser import PACKAGED_SHA256
+from superstar.classifiers.named import file_of
 from superstar.corruptions import frost_of, spell_out
 from superstar.decoding import user_path
 from superstar.digests import Digests
@@ -108,11 +109,16 @@ def _results_of(name: str, value: Any, digests: Digests) -> Any:
 def _files_of(published: Mapping[str, Any], digests: Digests) -> dict[str, Any]:
     """Published classifiers; those that are files by what these hold."""
     return {
-        name: entry
+        name: _named_file(entry, digests)
         if isinstance(entry, str)
         else {**entry, "path": digests.of_file(user_path(entry["path"]))}
         for name, entry in published.items()
     }
+
+
+def _named_file(name: str, digests: Digests) -> str:
+    file = file_of(name)
+    return name if file is None else digests.of_file(file)
 
 
 def _denoiser_of(source: str, digests: Digests) -> str:

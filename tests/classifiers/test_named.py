@@ -1,7 +1,9 @@
 """Pretrained classifiers by name, as far as that goes without downloads."""
 
 import json
+import pickle
 import sys
+import warnings
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from urllib.error import URLError
@@ -18,12 +20,14 @@ from superstar.classifiers import (
     load_classifier,
     load_named,
     named,
+    predict,
     save_classifier,
 )
 from superstar.errors import InputError
 
 MODULE = """
 import sys
+import numpy as np
 import torch
 from torch import nn
 
@@ -55,6 +59,20 @@ def halves():
 
 def fixed():
     return nn.Sequential(nn.Flatten(), nn.Linear(3 * 32 * 32, 5))
+
+def number():
+    return 3
+
+def scores():
+    return lambda images: images.mean((2, 3)).numpy()
+
+def labels(images):
+    return np.asarray(images).mean((2, 3)).argmax(1)
+
+def one_label():
+    return lambda images: [7] * len(images)
+
+average = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
 calls_are = "no callable"
 """
@@ -102,6 +120,58 @@ def test_a_network_of_ones_own_sees_the_images_as_they_are(module, images, tmp_p
     assert not any(parameter.requires_grad for parameter in model.parameters())
     assert same_after_saving(model, images, tmp_path / "saved.safetensors")
     assert len(sys.modules[module].calls) == 2
+
+
+@pytest.fixture
+def files(module, tmp_path):
+    """The mean of each colour as its score, in files."""
+    import my_networks
+
+    with warnings.catch_warnings(action="ignore"):
+        torch.jit.script(my_networks.average).save(tmp_path / "net.pt")
+        torch.onnx.export(
+            my_networks.average, torch.rand(1, 3, 40, 40), tmp_path / "net.onnx", dynamo=False
+        )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "my_networks:average",
+        "my_networks:scores",
+        "my_networks:labels",
+        "torchscript:{}/net.pt",
+        "onnx:{}/net.onnx",
+    ],
+)
+def test_every_kind_of_classifier_says_the_same(name, files, images, tmp_path):
+    images = images[..., :40]
+    model = load_named(name.format(files), 40, classes=3)
+    expected = images.mean((2, 3)).argmax(1)
+    assert torch.equal(predict(model, images), expected)
+    assert same_after_saving(model, images, tmp_path / "saved.safetensors")
+    named._asked_for.clear()
+    elsewhere = pickle.loads(pickle.dumps(model))
+    assert torch.equal(predict(elsewhere, images), expected)
+    assert elsewhere.arguments == model.arguments
+
+
+def test_labels_beyond_the_classes_are_refused(module):
+    assert load_named("my_networks:one_label", 32, classes=9).arguments["classes"] == 9
+    assert load_named("my_networks:one_label", 32).arguments["classes"] == 8
+    with pytest.raises(InputError, match="cannot classify"):
+        load_named("my_networks:one_label", 32, classes=5)
+
+
+@pytest.mark.parametrize("kind", ["torchscript", "onnx"])
+def test_files_that_hold_no_classifier_are_refused(kind, tmp_path):
+    path = tmp_path / "net"
+    with pytest.raises(InputError, match=f"there is no classifier {path}"):
+        check_named(f"{kind}:{path}")
+    path.write_text("nothing")
+    with pytest.raises(InputError, match=f"{path} is no .* file that can be read"):
+        load_named(f"{kind}:{path}", 32)
 
 
 def test_a_file_alone_runs_no_code(module, images, tmp_path, monkeypatch):
@@ -152,7 +222,8 @@ def test_what_a_module_lacks_itself_is_told_as_it_is(module):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("function", "returns no torch.nn.Module but builtin_function"),
+        ("number", "returns no classifier but int: a torch.nn.Module, or a function from images"),
+        ("function", r"makes no logits \(1, classes\) of an image, but \(1, 3, 48, 48\)"),
         ("features", r"makes no logits \(1, classes\) of an image, but \(1, 4, 46, 46\)"),
         ("one_class", "needs 2 classes"),
         ("broken", "NaN or infinite"),

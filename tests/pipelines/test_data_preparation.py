@@ -148,3 +148,24 @@ def test_classes_for_testing_must_remain(tmp_path):
         prepare_files(source)
     with pytest.raises(InputError, match="design_classes = 3 leaves none of the 3 classes"):
         prepare_files(source, design_classes=3)
+
+
+def test_one_folder_gives_all_three_sets(tmp_path):
+    for label, name in enumerate("abc"):
+        (tmp_path / name).mkdir()
+        for number in range(20):
+            pixels = np.full((24, 20, 3), 80 * label + 4 * number, np.uint8)
+            Image.fromarray(pixels).save(tmp_path / name / f"{number}.png")
+    found = LabelledFiles(list_images(tmp_path, "abc"), None, tuple("abc"), opened=True)
+    given = PARAMETERS | {"resize": 18, "validation": 18, "test": 12}
+    train, validation, test, _, summary = nodes.prepare_clean_sets(lambda: found, given, 0)
+    levels = [set(places(images)) for images in (train, validation, test)]
+    assert [len(each) for each in levels] == [30, 18, 12]
+    assert len(set.union(*levels)) == 60
+    assert summary[["train", "validation", "test"]].to_numpy().tolist() == [[10, 6, 4]] * 3
+    with_tests = LabelledFiles(found.design, found.design.take(slice(9)), tuple("abc"), True)
+    train, validation, test, *_ = nodes.prepare_clean_sets(
+        lambda: with_tests, given | {"test": 9}, 0
+    )
+    assert isinstance(test, ImageSet)
+    assert not set(places(validation)) & set(places(test))

@@ -53,7 +53,7 @@ def others(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("classifiers", "denoiser", "output", "message"),
     [
-        ({"mine": "code_of_others:number"}, None, "robust_classifiers", "no torch.nn.Module but i"),
+        ({"mine": "code_of_others:number"}, None, "robust_classifiers", "no classifier but int"),
         ({"standard": "code_of_others:features"}, None, "classifier_standard", "makes no logits"),
         (
             {"augmix": {"path": "other.pt", "layout": "augmix"}},

@@ -3,7 +3,7 @@
 from superstar.classifiers.augmix import train_augmix
 from superstar.classifiers.classifier import Classifier
 from superstar.classifiers.inference import Precision, accuracy, predict
-from superstar.classifiers.named import NamedClassifier, check_named, load_named
+from superstar.classifiers.named import Asked, NamedClassifier, check_named, load_named
 from superstar.classifiers.noisymix import train_noisymix
 from superstar.classifiers.published import LAYOUTS, load_published
 from superstar.classifiers.puzzlemix import train_puzzlemix
@@ -26,6 +26,7 @@ CLASSIFIERS = (
 __all__ = [
     "CLASSIFIERS",
     "LAYOUTS",
+    "Asked",
     "Classifier",
     "ClassifierSchedule",
     "NamedClassifier",

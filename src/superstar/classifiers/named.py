@@ -6,22 +6,31 @@
 | `torchvision:<model>` | torchvision's, with the weights that it takes by default |
 | `torchvision:<model>:<weights>` | likewise, with those weights, such as `IMAGENET1K_V1` |
 | `timm:<model>` | timm's, with or without the tag of its weights |
-| `<module>:<callable>` | what the callable returns: an `nn.Module` that takes images in [0, 1] |
+| `torchscript:<file>` | of a TorchScript file, which takes images in [0, 1] |
+| `onnx:<file>` | of an ONNX file, likewise |
+| `<module>:<callable>` | what the callable returns, likewise; itself, if it takes images |
+
+A user's own code may be an `nn.Module` or any callable (`Asked`).
 """
 
 import logging
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from superstar.classifiers.classifier import Classifier
+from superstar.decoding import user_path
 from superstar.errors import InputError, unknown_name
 from superstar.published import read_weights
 
@@ -60,7 +69,7 @@ class NamedClassifier(Classifier):
         super().__init__(classes, mean, std, name=name)
         if network is None:
             source, model = _source(name)
-            if source is OWN and name not in _asked_for:
+            if (source is OWN or file_of(name)) and name not in _asked_for:
                 raise InputError(
                     f"{name} is code that no file may run: name it in "
                     "classifier_training.published, or call check_named"
@@ -73,6 +82,41 @@ class NamedClassifier(Classifier):
     def forward(self, images: Tensor) -> Tensor:
         """Images float32 (N, 3, H, W) in [0, 1] to logits (N, classes)."""
         return self.network(self.normalise(images))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # For other processes: what other code builds, and sessions and scripts, pickle seldom.
+        return _again, (self.arguments, self.state_dict())
+
+
+class Asked(nn.Module):
+    """Any code that says what is on images.
+
+    Args:
+        function: maps a tensor on the processor, float32 (N, 3, H, W) in [0, 1], which
+            `numpy.asarray` takes too, to scores (N, classes) or to labels (N,), as a tensor or an
+            array.
+        classes: number of classes, by which labels become scores; None as many as one batch needs.
+    """
+
+    def __init__(self, function: Callable[[Tensor], Any], classes: int | None = None) -> None:
+        super().__init__()
+        self.function, self.classes = function, classes
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Images float32 (N, 3, H, W) in [0, 1] to scores float32 (N, classes)."""
+        with torch.no_grad():
+            said = self.function(images.cpu())
+        said = said if isinstance(said, Tensor) else torch.from_numpy(np.asarray(said))
+        if said.ndim == 1:
+            said = nn.functional.one_hot(said.long(), self.classes or max(2, int(said.max()) + 1))
+        return said.float()
+
+
+def _again(arguments: dict[str, Any], weights: dict[str, Tensor]) -> NamedClassifier:
+    check_named(arguments["name"])
+    classifier = NamedClassifier(**arguments)
+    classifier.load_state_dict(weights)
+    return classifier.eval().requires_grad_(False)
 
 
 def check_named(name: str) -> None:
@@ -88,12 +132,13 @@ def check_named(name: str) -> None:
     _asked_for.add(name)
 
 
-def load_named(name: str, size: int = 224) -> NamedClassifier:
+def load_named(name: str, size: int = 224, classes: int | None = None) -> NamedClassifier:
     """A pretrained classifier in eval mode, frozen, with its own normalisation.
 
     Args:
         name: as in this module's table.
         size: side in pixels of the square images that it is to classify.
+        classes: how many there are, for code that tells labels alone.
 
     Raises:
         InputError: as `check_named`; weights that cannot be downloaded, are damaged or do not fit;
@@ -103,8 +148,8 @@ def load_named(name: str, size: int = 224) -> NamedClassifier:
     source, model = _source(name)
     with torch.random.fork_rng(devices=[]):
         network, mean, std = source.pretrained(model)
-    if not isinstance(network, nn.Module):
-        raise InputError(f"{name} returns no torch.nn.Module but {type(network).__name__}")
+    if isinstance(network, Asked):
+        network.classes = classes
     network.eval().requires_grad_(False)
     images = (torch.full((1, 3, size, size), 0.5) - _channels(mean)) / _channels(std)
     try:
@@ -131,11 +176,32 @@ class Source:
         check: refuses what is unknown or not installed.
         build: makes the network for a number of classes, without weights.
         pretrained: makes it with weights.
+        image_size: as the function of that name.
     """
 
     check: Callable[[str], Any]
     build: Callable[[str, int], nn.Module]
     pretrained: Callable[[str], Pretrained]
+    image_size: Callable[[str], tuple[int, int] | None] = lambda model: None
+
+
+def image_size(name: str) -> tuple[int, int] | None:
+    """The shorter side and the crop, in pixels, that a network's publishers resize images to.
+
+    None where they say nothing.
+
+    Raises:
+        InputError: as `check_named`.
+    """
+    source, model = _source(name)
+    source.check(model)
+    return source.image_size(model)
+
+
+def file_of(name: str) -> Path | None:
+    """The file that a network comes from, if its name tells one."""
+    first, _, rest = name.partition(":")
+    return user_path(rest) if first in FILES else None
 
 
 def _require(name: str, extra: str, *packages: str) -> None:
@@ -202,6 +268,11 @@ def _pretrained_torchvision(model: str) -> Pretrained:
     return network, images.mean, images.std
 
 
+def _size_torchvision(model: str) -> tuple[int, int]:
+    images = _torchvision(model)[1].transforms()
+    return images.resize_size[0], images.crop_size[0]
+
+
 def _download(url: str) -> Path:
     """The file of a URL, where PyTorch keeps what it downloads; its name ends in its hash."""
     path = Path(torch.hub.get_dir()) / "checkpoints" / url.rpartition("/")[2]
@@ -254,7 +325,88 @@ def _pretrained_timm(model: str) -> Pretrained:
     return network, network.pretrained_cfg["mean"], network.pretrained_cfg["std"]
 
 
-def _own(name: str) -> Callable[[], nn.Module]:
+def _size_timm(model: str) -> tuple[int, int]:
+    import timm
+
+    settings = timm.get_pretrained_cfg(model)
+    side = settings.input_size[-1]
+    return int(side / settings.crop_pct), side
+
+
+def _check_file(kind: str, path: str) -> None:
+    if kind == "onnx":
+        _require(f"onnx:{path}", "onnx", "onnxruntime")
+    if not user_path(path).is_file():
+        raise InputError(f"there is no classifier {path}")
+
+
+def _script(path: str) -> Asked:
+    try:
+        with warnings.catch_warnings(action="ignore"):  # PyTorch would have others make such files.
+            network = torch.jit.load(user_path(path), map_location="cpu").eval()
+    except RuntimeError as error:
+        raise InputError(f"{path} is no TorchScript file that can be read") from error
+    # Called, not held: what modules can do, scripts can in part alone.
+    return Asked(lambda images: network(images))
+
+
+def _session(path: str) -> Asked:
+    from onnxruntime import InferenceSession
+
+    try:
+        session = InferenceSession(user_path(path), providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime raises kinds of its own.
+        raise InputError(f"{path} is no ONNX file that can be read") from error
+    (given, *_), (scores, *_) = session.get_inputs(), session.get_outputs()
+    together = given.shape[0] if isinstance(given.shape[0], int) else None
+
+    def run(images: Tensor) -> Any:
+        parts = images.split(together or len(images))
+        return np.concatenate(
+            [session.run([scores.name], {given.name: part.numpy()})[0] for part in parts]
+        )
+
+    return Asked(run)
+
+
+def _as_it_is(build: Callable[[str], nn.Module]) -> dict[str, Any]:
+    """What takes images in [0, 1] and needs no number of classes."""
+    return {
+        "build": lambda model, classes: _for_classes(build(model), classes),
+        "pretrained": lambda model: (build(model), (0.0,) * 3, (1.0,) * 3),
+    }
+
+
+def _for_classes(network: nn.Module, classes: int) -> nn.Module:
+    if isinstance(network, Asked):
+        network.classes = classes
+    return network
+
+
+def _build_own(name: str) -> nn.Module:
+    """What a user's callable returns, or itself if it takes images."""
+    found: Any = _own(name)
+    if not isinstance(found, nn.Module) and not _takes_images(found):
+        found = found()
+    if not callable(found):
+        raise InputError(
+            f"{name} returns no classifier but {type(found).__name__}: a torch.nn.Module, or a "
+            "function from images to labels or scores, is needed"
+        )
+    return found if isinstance(found, nn.Module) else Asked(found)
+
+
+def _takes_images(function: Callable[..., Any]) -> bool:
+    try:
+        signature(function).bind()
+    except TypeError:
+        return True
+    except ValueError:  # Of code that is not Python.
+        return False
+    return False
+
+
+def _own(name: str) -> Callable[..., Any]:
     """A user's callable."""
     module, _, attribute = name.partition(":")
     try:
@@ -291,15 +443,20 @@ def _first_line(error: Exception) -> str:
 
 
 SOURCES = {
-    "efficientnet_lite0": Source(_check_lite, _build_lite, _pretrained_lite),
-    "torchvision": Source(_torchvision, _build_torchvision, _pretrained_torchvision),
-    "timm": Source(_check_timm, _build_timm, _pretrained_timm),
+    "efficientnet_lite0": Source(_check_lite, _build_lite, _pretrained_lite, lambda _: (256, 224)),
+    "torchvision": Source(
+        _torchvision, _build_torchvision, _pretrained_torchvision, _size_torchvision
+    ),
+    "timm": Source(_check_timm, _build_timm, _pretrained_timm, _size_timm),
+    "torchscript": Source(partial(_check_file, "torchscript"), **_as_it_is(_script)),
+    "onnx": Source(partial(_check_file, "onnx"), **_as_it_is(_session)),
 }
-"""Packages whose networks can be named; what stands before a name's first colon."""
+"""Packages whose networks can be named, and kinds of files; what stands before the first colon."""
 
-OWN = Source(
-    _own, lambda name, _: _own(name)(), lambda name: (_own(name)(), (0.0,) * 3, (1.0,) * 3)
-)
+FILES = ("torchscript", "onnx")
+"""Sources that are files of a user's."""
+
+OWN = Source(_own, **_as_it_is(_build_own))
 """A user's own code."""
 
 # A file must not decide what code runs, so a user's own is called only once the user named it.
@@ -312,6 +469,7 @@ def _source(name: str) -> tuple[Source, str]:
     if first in SOURCES:
         return SOURCES[first], rest
     if not (colon and first and rest):
-        forms = ["efficientnet_lite0", "torchvision:<model>", "timm:<model>", "<module>:<callable>"]
+        models = ["torchvision:<model>", "timm:<model>", "torchscript:<file>", "onnx:<file>"]
+        forms = ["efficientnet_lite0", *models, "<module>:<callable>"]
         raise unknown_name("classifier", name, forms)
     return OWN, name

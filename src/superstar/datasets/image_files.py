@@ -221,11 +221,13 @@ class LabelledFiles:
         design: images to design with, or all of them where there is no split.
         test: images to test on; None where there is no split.
         class_names: by label.
+        opened: whether test images are read at once, as the others are, not batch by batch.
     """
 
     design: ImageFiles
     test: ImageFiles | None
     class_names: tuple[str, ...]
+    opened: bool = False
 
 
 class LabelledFilesDataset(ExternalFolder):
@@ -238,6 +240,7 @@ class LabelledFilesDataset(ExternalFolder):
         folder: where they lie.
         classes: file with the names of all class folders, one a line, in the order of the labels
             that classifiers give; None takes those that are there, sorted.
+        opened: whether test images are read at once.
         metadata: for Kedro's plugins.
     """
 
@@ -246,9 +249,11 @@ class LabelledFilesDataset(ExternalFolder):
         *,
         folder: str | None,
         classes: str | None = None,
+        opened: bool = False,
         metadata: dict[str, Any] | None = None,
     ):
         self._classes = None if classes is None else user_path(classes)
+        self._opened = opened
         super().__init__(folder=folder, metadata=metadata)
 
     def load(self) -> Callable[[], LabelledFiles]:
@@ -299,7 +304,7 @@ class LabelledFilesDataset(ExternalFolder):
             else tuple(sorted({name for root in roots for name in list_classes(root)}))
         )
         listed = [list_images(root, names) for root in roots]
-        return LabelledFiles(listed[0], listed[1] if split else None, names)
+        return LabelledFiles(listed[0], listed[1] if split else None, names, self._opened)
 
 
 class ImageFilesDataset(FileDataset):

@@ -5,7 +5,7 @@ import os
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
 from kedro.framework.context import KedroContext
@@ -25,11 +25,17 @@ from superstar.pipelines.corrupt import places as corrupt_places
 from superstar.pipelines.recover import places as recover_places
 from superstar.provenance import Stamp, is_parameter, node_fingerprint, outdated
 
+if TYPE_CHECKING:
+    from superstar.custom import Fit
+
 logger = logging.getLogger(__name__)
 
 ELSEWHERE = frozenset({"corrupt", "recover"})
 """Stages that write into folders that the user names, and nothing of a benchmark's."""
 
+
+OWN = ("source", "classifier", "class_list")
+"""Parameters that name images and a classifier of the user's own."""
 
 OUT_OF_ORDER = ("ThreadRunner", "ParallelRunner")
 """Runners under which MLflow would not know which run a node belongs to."""
@@ -94,16 +100,29 @@ class LockHook:
 class InputHook:
     """Refuses bad parameters, missing or damaged artifacts and clusters before any node runs."""
 
+    def __init__(self) -> None:
+        self._fit: Fit | None = None
+
     @hook_impl(tryfirst=True)
     def after_context_created(self, context: KedroContext) -> None:
         """Check all parameters of the run at once."""
         from superstar.parameters import Parameters
 
-        if "benchmark" in (context._runtime_params or {}):
+        given: dict[str, Any] = context._runtime_params or {}
+        loader: Any = context.config_loader
+        if "benchmark" in given:
             raise InputError(
                 "benchmark names the folders of a run: set it in conf/<environment>/globals.yml"
             )
+        if own := [name for name in OWN if name in given and not loader.fits]:
+            raise InputError(f"{own[0]} is a parameter of environment custom: add --env custom")
+        if loader.fits and context.params["source"] is None:
+            raise InputError(
+                "source is not given: add --params "
+                "source=FOLDER,classifier=my_module:my_function, where FOLDER holds <class>/<file>"
+            )
         Parameters.check(context.params)
+        self._fit = loader.fit
 
     @hook_impl(tryfirst=True)
     def before_pipeline_run(
@@ -131,6 +150,7 @@ class InputHook:
                     f"{name} comes from others in this environment, where no run can make it: "
                     f"name the pipelines to run, without {_maker(name)}"
                 )
+        self._check_fit(pipeline)
         check_pretrained(pipeline, catalog)
         digests = _digests(run_params)
         for name in sorted(pipeline.inputs()):
@@ -144,6 +164,16 @@ class InputHook:
                     f"{name} ({dataset.location}) {problem}; "
                     f"make it with `kedro run --pipelines {_maker(name)}{environment}`"
                 )
+
+    def _check_fit(self, pipeline: Pipeline) -> None:
+        """Tell what was fitted to a user's own images, and try the classifier on some of them."""
+        if self._fit is None:
+            return
+        for line in self._fit.table():
+            logger.info("%s", line)
+        if "classifier_standard" in pipeline.all_outputs():
+            level, line = self._fit.check_classifier()
+            logger.log(level, "%s", line)
 
 
 class ProvenanceHook:

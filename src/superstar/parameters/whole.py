@@ -46,6 +46,9 @@ class Parameters(Section):
 
     benchmark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
     run_name: Annotated[str, Field(min_length=1, max_length=250)] | None = None
+    source: str | None = None
+    classifier: str | None = None
+    class_list: str | None = None
     seed: Seed
     scale: Scale
     jpeg_quality: Annotated[int, Field(ge=1, le=100)] | None

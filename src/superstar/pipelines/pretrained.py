@@ -29,10 +29,15 @@ def check_pretrained(pipeline: Pipeline, catalog: DataCatalog) -> None:
         )
 
 
-def pretrained_classifier(given: Published | str, size: int) -> Classifier:
-    """The classifier of a checkpoint or a name, for square images with sides of `size` pixels."""
+def pretrained_classifier(
+    given: Published | str, size: int, classes: int | None = None
+) -> Classifier:
+    """The classifier of a checkpoint or a name, for square images with sides of `size` pixels.
+
+    Code that tells labels alone needs the number of classes.
+    """
     if isinstance(given, str):
-        return load_named(given, size)
+        return load_named(given, size, classes)
     return load_published(user_path(given.path), given.layout)
 
 

@@ -143,7 +143,7 @@ def _schedule(name: str, given: Training, run: Execution, seed: int) -> Classifi
 def _published(
     name: str, given: Published | str, class_names: Sequence[str], images: ImageSet
 ) -> Classifier:
-    classifier = pretrained_classifier(given, images.images.shape[1])
+    classifier = pretrained_classifier(given, images.images.shape[1], len(class_names))
     classes = classifier.arguments["classes"]
     if classes != len(class_names):
         raise InputError(

@@ -91,6 +91,8 @@ def _split(images: LabelledImages, given: DataPreparation, seed: int) -> CleanSe
 
 def _split_files(images: LabelledFiles, given: DataPreparation, seed: int) -> CleanSets:
     design, test = images.design, images.test
+    if test is None and images.opened and given.test is not None:
+        return _part(design, given, seed)
     if test is None:
         if given.design_classes is None:
             raise InputError(
@@ -106,9 +108,30 @@ def _split_files(images: LabelledFiles, given: DataPreparation, seed: int) -> Cl
     wanted = None if given.train is None else given.validation + given.train
     drawn = draw_by_class(design.labels, wanted, seed, "data_preparation.validation + train")
     read = _read(_cut(design.take(drawn), given))
+    if images.opened:
+        return _split(
+            LabelledImages(read, _read(_cut(test, given)), images.class_names), given, seed
+        )
     validation, train = hold_out(read, given.validation, given.train, seed)
     tested = draw_by_class(test.labels, given.test, seed, "data_preparation.test")
     return read.take(train), read.take(validation), _cut(test.take(tested), given)
+
+
+def _part(files: ImageFiles, given: DataPreparation, seed: int) -> CleanSets:
+    """All three sets out of one folder; of each class as large a share."""
+    assert given.test is not None
+    held = given.validation + given.test
+    drawn = draw_by_class(
+        files.labels,
+        None if given.train is None else held + given.train,
+        seed,
+        "data_preparation.train + validation + test",
+    )
+    read = _read(_cut(files.take(drawn), given))
+    tested, others = hold_out(read, given.test, None, seed)
+    rest = read.take(others)
+    validation, train = hold_out(rest, given.validation, given.train, seed)
+    return rest.take(train), rest.take(validation), read.take(tested)
 
 
 def _cut(files: ImageFiles, given: DataPreparation) -> ImageFiles:
