@@ -1,22 +1,23 @@
 """Every peer asked, on one shift at a time and on a stream; tables, a figure and a page."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
 from matplotlib.figure import Figure
-from torch import nn
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from superstar.control import Supervisor
 from superstar.control.intervals import Bootstrap
-from superstar.control.protocol import Cell, all_cells
+from superstar.control.protocol import all_cells
 from superstar.control.rivals import EntropyRule, fit_entropy_rule
 from superstar.datasets import ShiftedSets
-from superstar.images import Images, ImageSet, stream
+from superstar.images import ImageSet, stream
 from superstar.parallel import fan_out
 from superstar.parameters import (
     BenchmarkGeneration,
@@ -26,16 +27,11 @@ from superstar.parameters import (
     SurrogateGeneration,
 )
 from superstar.peers import (
+    PEERS,
     UNTOUCHED,
-    Averaging,
-    BatchNormAdaptation,
     Front,
     Maker,
-    Memo,
-    QuantileAdapter,
     Segment,
-    Switching,
-    Tent,
     Unadapted,
     best_by_labels,
     controllers,
@@ -49,73 +45,98 @@ from superstar.weights import on_device
 
 NOISE = "uniform_noise"
 SLOW = ("memo", "averaging")
-DENOISED = "always dncnn"
+
+Labelled = tuple[Tensor, NDArray[np.int64]]
+"""Images, float32 (N, 3, H, W), and their labels."""
 
 
-def fit_rule(
-    batches: Parts, supervisor: Supervisor, surrogates: dict[str, Any]
-) -> dict[str, float]:
-    """The threshold of the rule of one line, on the training batches of the policy's surrogates.
+@dataclass(frozen=True)
+class _Asked:
+    """All that answers."""
+
+    supervisor: Supervisor
+    rule: EntropyRule
+    classifier: nn.Module
+    clean: Tensor
+    given: Peers
+    device: str
+    seed: int
+
+    def fronts(self) -> dict[str, Front]:
+        supervisor = self.supervisor.on(self.device)
+        return {
+            UNTOUCHED: lambda images: images,
+            **simple_corrections(supervisor, self.rule),
+            **controllers(supervisor, self.seed),
+        }
+
+    def peers(self, fronts: dict[str, Front]) -> dict[str, dict[str, Maker]]:
+        """Of each front the peers behind it: all of them behind nothing and behind controllers."""
+        network = on_device(self.classifier, self.device)
+        plain: dict[str, Maker] = {UNTOUCHED: lambda _: Unadapted(network)}
+
+        def maker(name: str, alone: bool) -> Maker:
+            settings = getattr(self.given, name, None)
+            others: dict[str, Any] = {"clean": self.clean} if name == "quantiles" else {}
+            others |= {"seed": self.seed} if name in SLOW else {}
+            others |= settings.model_dump(exclude={"images"}) if settings else {}
+
+            def make(correct: Front) -> Any:
+                if name == "switching":
+                    return PEERS[name](network, fronts["always dncnn"] if alone else correct)
+                return PEERS[name](network, **others)
+
+            return make
+
+        names = self.given.compared
+        alone, behind = ({name: maker(name, only) for name in names} for only in (True, False))
+        peers = dict.fromkeys(fronts, plain)
+        peers |= dict.fromkeys(self.supervisor.controllers, plain | behind)
+        return peers | {UNTOUCHED: plain | alone}
+
+
+def ask(
+    sets: ShiftedSets,
+    reference: ImageSet,
+    policy_surrogates: Parts,
+    supervisor: Supervisor,
+    classifier: nn.Module,
+    parameters: dict[str, Any],
+    benchmark: dict[str, Any],
+    surrogates: dict[str, Any],
+    execution: dict[str, Any],
+    seed: int,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Answers on one shift and severity at a time, and on a stream; a row a cell or segment.
 
     Raises:
-        InputError: no noise among these, or nothing else.
+        InputError: a network that a peer cannot adapt; a supervisor without `calibrated`; policy's
+            surrogates without noise, or of noise alone, which the rule of one line is fitted to.
     """
+    given, run = Peers.model_validate(parameters), Execution.model_validate(execution)
     policy = SurrogateGeneration.model_validate(surrogates).policy
-    training = policy_batches(batches, "training", policy)
     noisy = [name == NOISE for name in policy.names for _ in range(policy.training_batches)]
-    known = supervisor.transitions(training, memory_limit=0)
-    return {"entropy_threshold": fit_entropy_rule(known, noisy).threshold}
-
-
-def ask_on_shifts(
-    sets: ShiftedSets,
-    reference: ImageSet,
-    supervisor: Supervisor,
-    classifier: nn.Module,
-    rule: dict[str, float],
-    parameters: dict[str, Any],
-    benchmark: dict[str, Any],
-    execution: dict[str, Any],
-    seed: int,
-) -> pd.DataFrame:
-    """One shift and severity at a time, of the same images in the same order."""
-    given, run = Peers.model_validate(parameters), Execution.model_validate(execution)
-    cells = all_cells(BenchmarkGeneration.model_validate(benchmark).shifts, given.severities)
-    calls = [(cell, partial(sets.load, cell.shift, cell.severity)) for cell in cells]
-    shared = (reference, supervisor, classifier, rule, given, run, seed)
-    rows = chain.from_iterable(fan_out(_ask_cell, calls, run, "peers", shared=shared))
-    return pd.DataFrame(rows).astype({"severity": "Int64"})
-
-
-def ask_on_stream(
-    sets: ShiftedSets,
-    reference: ImageSet,
-    supervisor: Supervisor,
-    classifier: nn.Module,
-    rule: dict[str, float],
-    parameters: dict[str, Any],
-    benchmark: dict[str, Any],
-    execution: dict[str, Any],
-    seed: int,
-) -> pd.DataFrame:
-    """A stream that shifts without notice; a row a segment."""
-    given, run = Peers.model_validate(parameters), Execution.model_validate(execution)
+    training = policy_batches(policy_surrogates, "training", policy)
+    rule = fit_entropy_rule(supervisor.transitions(training, memory_limit=0), noisy)
+    clean = reference.take(slice(given.quantiles.images)).batch()
+    asked = _Asked(supervisor, rule, classifier, clean, given, run.device, seed)
     cells = all_cells(BenchmarkGeneration.model_validate(benchmark).shifts, given.severities)
     count = len(sets.load("none"))
     segments = shifting_stream(cells, count, **given.stream.model_dump(), seed=seed)
-    fronts = _fronts(supervisor, rule, seed)
-    shared = (segments, sets, reference, supervisor, classifier, rule, given, run, seed)
-    calls = [(name,) for name in fronts]
-    rows = list(chain.from_iterable(fan_out(_ask_stream, calls, run, "stream", shared=shared)))
-    rows.append(best_by_labels(rows, given.batch_size))
-    starts = np.cumsum([0, *(len(segment.images) for segment in segments)])
-    parts = [
-        {"segment": place, **segment.cell.keys, **row}
-        | {"hits": row["hits"][starts[place] : starts[place + 1]]}
-        for row in rows
-        for place, segment in enumerate(segments)
+    chosen = stream(seed, "peers").permutation(count)[: given.images]
+    drawn = [segments, *([Segment(cell, chosen)] for cell in cells)]
+    calls = [(partial(_load, sets, some),) for some in drawn]
+    along, *each = fan_out(_ask, calls, run, "peers", shared=(asked,))
+    ends = np.cumsum([len(segment.images) for segment in segments])[:-1]
+    on_stream = [
+        {**segment.cell.keys, **row, "hits": hits}
+        for row in along
+        for segment, hits in zip(segments, np.split(row["hits"], ends), strict=True)
     ]
-    return pd.DataFrame(parts).astype({"severity": "Int64"})
+    on_shifts = [
+        {**cell.keys, **row} for cell, rows in zip(cells, each, strict=True) for row in rows
+    ]
+    return _table(on_shifts), _table(on_stream)
 
 
 def summarise(
@@ -124,100 +145,30 @@ def summarise(
     parameters: dict[str, Any],
     reporting: dict[str, Any],
     seed: int,
-) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float], str]:
-    """Gains with their intervals; peers beside `calibrated`; the same as metrics and as a page."""
+) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float], str, Figure]:
+    """Gains with intervals; peers beside `calibrated`; the same as metrics, page and figure."""
     given, shown = Peers.model_validate(parameters), Reporting.model_validate(reporting)
     bootstrap = Bootstrap(shown.bootstrap_resamples, shown.confidence, seed)
     table = summary.gain_table(on_shifts, on_stream, given.batch_size, bootstrap)
     beside = summary.beside_ours(on_shifts, bootstrap)
     page = report.compose(table, beside, on_stream, given)
-    return table, beside, summary.metrics(table), page
+    figure = figures.peers_figure(table, on_stream, given.batch_size)
+    return table, beside, summary.metrics(table), page, figure
 
 
-def draw_peers(table: pd.DataFrame, on_stream: pd.DataFrame, parameters: dict[str, Any]) -> Figure:
-    """Mean gains alone and behind the controllers, and accuracy along the stream."""
-    return figures.peers_figure(table, on_stream, Peers.model_validate(parameters).batch_size)
-
-
-def _ask_cell(
-    cell: Cell,
-    load: Callable[[], Images],
-    reference: ImageSet,
-    supervisor: Supervisor,
-    classifier: nn.Module,
-    rule: dict[str, float],
-    given: Peers,
-    run: Execution,
-    seed: int,
-) -> list[dict[str, Any]]:
-    images = load()
-    drawn = stream(seed, "peers").permutation(len(images))[: given.images]
-    batches = images.batch(drawn).split(given.batch_size)
-    labels = _split(np.asarray(images.labels)[drawn], given.batch_size)
-    fronts = _fronts(supervisor.on(run.device), rule, seed)
-    peers = _peers(on_device(classifier, run.device), fronts, reference, given, seed)
-    rows = go_through(batches, labels, fronts, peers, dict.fromkeys(SLOW, given.every))
-    rows.append(best_by_labels(rows, given.batch_size))
-    return [{**cell.keys, **row} for row in rows]
-
-
-def _ask_stream(
-    front: str,
-    segments: list[Segment],
-    sets: ShiftedSets,
-    reference: ImageSet,
-    supervisor: Supervisor,
-    classifier: nn.Module,
-    rule: dict[str, float],
-    given: Peers,
-    run: Execution,
-    seed: int,
-) -> list[dict[str, Any]]:
+def _load(sets: ShiftedSets, segments: Sequence[Segment]) -> Labelled:
     parts = [sets.load(each.cell.shift, each.cell.severity).take(each.images) for each in segments]
-    batches = torch.cat([part.batch() for part in parts]).split(given.batch_size)
-    labels = _split(np.concatenate([part.labels for part in parts]), given.batch_size)
-    fronts = _fronts(supervisor.on(run.device), rule, seed)
-    peers = _peers(on_device(classifier, run.device), fronts, reference, given, seed)
-    only = {front: fronts[front]}
-    return go_through(batches, labels, only, peers, dict.fromkeys(SLOW, given.every))
+    return torch.cat([part.batch() for part in parts]), np.concatenate([p.labels for p in parts])
 
 
-def _fronts(supervisor: Supervisor, rule: dict[str, float], seed: int) -> dict[str, Front]:
-    return {
-        UNTOUCHED: lambda images: images,
-        **simple_corrections(supervisor, EntropyRule(rule["entropy_threshold"])),
-        **controllers(supervisor, seed),
-    }
+def _ask(load: Callable[[], Labelled], asked: _Asked) -> list[dict[str, Any]]:
+    (images, labels), size = load(), asked.given.batch_size
+    fronts = asked.fronts()
+    slow = dict.fromkeys(SLOW, asked.given.every)
+    truth = np.split(labels, range(size, len(labels), size))
+    rows = go_through(images.split(size), truth, fronts, asked.peers(fronts), slow)
+    return [*rows, best_by_labels(rows, size)]
 
 
-def _peers(
-    network: nn.Module,
-    fronts: Mapping[str, Front],
-    reference: ImageSet,
-    given: Peers,
-    seed: int,
-) -> dict[str, dict[str, Maker]]:
-    """Of each front the peers behind it: all of them behind nothing and behind controllers."""
-    plain: dict[str, Maker] = {UNTOUCHED: lambda correct: Unadapted(network)}
-    quantiles = given.quantiles
-    clean = reference.take(slice(quantiles.images)).batch()
-    makers: dict[str, Maker] = {
-        "batch_statistics": lambda _: BatchNormAdaptation(network, given.batch_statistics.prior),
-        "batch_norm": lambda _: BatchNormAdaptation(network, given.batch_norm.prior),
-        "tent": lambda _: Tent(network, **given.tent.model_dump()),
-        "tent_reset": lambda _: Tent(network, **given.tent_reset.model_dump()),
-        "memo": lambda _: Memo(network, **given.memo.model_dump(), seed=seed),
-        "averaging": lambda _: Averaging(network, **given.averaging.model_dump(), seed=seed),
-        "switching": lambda correct: Switching(network, correct),
-        "quantiles": lambda _: QuantileAdapter(network, clean, quantiles.levels),
-    }
-    behind = plain | {name: makers[name] for name in given.compared}
-    alone = dict(behind)
-    if "switching" in alone:
-        alone["switching"] = lambda _: Switching(network, fronts[DENOISED])
-    peers = dict.fromkeys(fronts, plain)
-    return peers | dict.fromkeys(summary.CONTROLLERS, behind) | {UNTOUCHED: alone}
-
-
-def _split(values: np.ndarray, size: int) -> list[np.ndarray]:
-    return np.split(values, range(size, len(values), size))
+def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    return pd.DataFrame(rows).astype({"severity": "Int64"})

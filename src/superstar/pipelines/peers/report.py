@@ -4,17 +4,7 @@ import pandas as pd
 
 from superstar.control.supervisor import CALIBRATED, PAPER
 from superstar.parameters import Peers
-from superstar.peers import (
-    ORACLE,
-    UNTOUCHED,
-    Averaging,
-    BatchNormAdaptation,
-    Memo,
-    Needs,
-    QuantileAdapter,
-    Switching,
-    Tent,
-)
+from superstar.peers import ORACLE, PEERS, UNTOUCHED, Needs
 from superstar.pipelines.pages import intervals, readable, render, with_interval
 from superstar.pipelines.peers.summary import (
     CLEAN,
@@ -31,14 +21,7 @@ NEEDS = {
     "always dncnn": Needs(),
     "always match_tone": Needs(batch=True, clean=True),
     "rule": Needs(batch=True),
-    "batch_statistics": BatchNormAdaptation.needs,
-    "batch_norm": BatchNormAdaptation.needs,
-    "tent": Tent.needs,
-    "tent_reset": Tent.needs,
-    "memo": Memo.needs,
-    "averaging": Averaging.needs,
-    "switching": Switching.needs,
-    "quantiles": QuantileAdapter.needs,
+    **{name: peer.needs for name, peer in PEERS.items()},
 }
 PARTS = {
     "shifted": "shifted images",
