@@ -5,12 +5,19 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from superstar.control.supervisor import CALIBRATED, PAPER
+from superstar.control.supervisor import CALIBRATED
 from superstar.peers import UNTOUCHED
-from superstar.pipelines.peers.report import name_of
-from superstar.pipelines.peers.summary import CLEAN, MEAN, NOTHING, SHIFTS, along_stream
-
-COLOURS = {UNTOUCHED: "C0", PAPER: "C1", CALIBRATED: "C3"}
+from superstar.pipelines.pages import readable
+from superstar.pipelines.peers.summary import (
+    CLEAN,
+    CONTROLLERS,
+    MEAN,
+    NOTHING,
+    SHIFTS,
+    alone,
+    along_stream,
+    name_of,
+)
 
 
 def peers_figure(table: pd.DataFrame, on_stream: pd.DataFrame, window: int) -> Figure:
@@ -22,22 +29,20 @@ def peers_figure(table: pd.DataFrame, on_stream: pd.DataFrame, window: int) -> F
         window: images over which accuracy is averaged.
     """
     mean = table[(table["setting"] == SHIFTS) & (table["part"] == MEAN)]
-    alone = mean[(mean["front"] == UNTOUCHED) | (mean["peer"] == UNTOUCHED)]
-    order = alone.sort_values("gain")[["front", "peer"]].itertuples(index=False, name=None)
-    places = {pair: place for place, pair in enumerate(order)}
+    singles = alone(mean).sort_values("gain")
+    places = {name: place for place, name in enumerate(singles["name"])}
     figure = Figure(figsize=(10, 3.6 + 0.32 * len(places)), layout="constrained")
     top, bottom = figure.subplots(2, 1, height_ratios=[0.32 * len(places), 3])
-    for front, colour in COLOURS.items():
-        some = alone if front == UNTOUCHED else mean[mean["front"] == front]
-        some = some if front == UNTOUCHED else some[some["peer"] != UNTOUCHED]
-        heights = [
-            places[pair if front == UNTOUCHED else (UNTOUCHED, pair[1])]
-            for pair in zip(some["front"], some["peer"], strict=True)
-        ]
+    behind = mean[(mean["peer"] != UNTOUCHED) & mean["front"].isin(CONTROLLERS)]
+    shown = {"alone": singles} | {
+        f"behind {front}": behind[behind["front"] == front] for front in CONTROLLERS
+    }
+    for (label, some), colour in zip(shown.items(), ("C0", "C1", "C3"), strict=True):
+        names = some["name"] if label == "alone" else some["peer"].map(readable)
         errors = [some["gain"] - some["gain_low"], some["gain_high"] - some["gain"]]
-        label = "alone" if front == UNTOUCHED else f"behind {front}"
+        heights = names.map(places)
         top.errorbar(some["gain"], heights, xerr=errors, fmt="o", ms=4, color=colour, label=label)
-    top.set_yticks(range(len(places)), [name_of(*pair) for pair in places])
+    top.set_yticks(range(len(places)), list(places))
     top.axvline(0, color="black", lw=0.8)
     top.grid(axis="x", alpha=0.3)
     top.set(xlabel="points gained, mean over shifts")
@@ -46,10 +51,9 @@ def peers_figure(table: pd.DataFrame, on_stream: pd.DataFrame, window: int) -> F
     for start, images, shift in segments[["start", "images", "shift"]].itertuples(index=False):
         if shift == CLEAN:
             bottom.axvspan(start, start + images, color="0.9", lw=0)
-    peers = alone[(alone["front"] == UNTOUCHED) & ~alone["peer"].isin([UNTOUCHED])]
-    best = [] if peers.empty else [peers.loc[peers["gain"].idxmax(), "peer"]]
-    shown = [NOTHING, *((UNTOUCHED, peer) for peer in best), (CALIBRATED, UNTOUCHED)]
-    for pair, colour in zip(shown, ("black", "C0", "C3")[-len(shown) :], strict=True):
+    peers = singles[(singles["front"] == UNTOUCHED) & (singles["peer"] != UNTOUCHED)]["peer"]
+    pairs = [NOTHING, (CALIBRATED, UNTOUCHED), *((UNTOUCHED, best) for best in peers[-1:])]
+    for pair, colour in zip(pairs, ("black", "C3", "C0"), strict=False):
         bottom.plot(_smooth(hits[pair], window), color=colour, lw=1, label=name_of(*pair))
     bottom.set(xlabel="images of the stream (gray: clean)", ylabel=f"% right of {window}")
     bottom.margins(x=0)

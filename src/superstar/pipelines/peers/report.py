@@ -4,7 +4,7 @@ import pandas as pd
 
 from superstar.control.supervisor import CALIBRATED, PAPER
 from superstar.parameters import Peers
-from superstar.peers import ORACLE, PEERS, UNTOUCHED, Needs
+from superstar.peers import PEERS, UNTOUCHED, Needs
 from superstar.pipelines.pages import intervals, readable, render, with_interval
 from superstar.pipelines.peers.summary import (
     CLEAN,
@@ -12,7 +12,9 @@ from superstar.pipelines.peers.summary import (
     MEAN,
     SHIFTS,
     STREAM,
+    alone,
     along_stream,
+    name_of,
 )
 
 NEEDS = {
@@ -32,12 +34,6 @@ PARTS = {
 }
 
 
-def name_of(front: str, peer: str) -> str:
-    """One name for a front and a peer."""
-    parts = [part for part in (front, peer) if part != UNTOUCHED]
-    return readable(" > ".join(parts) or UNTOUCHED)
-
-
 def compose(
     table: pd.DataFrame, beside: pd.DataFrame, on_stream: pd.DataFrame, given: Peers
 ) -> str:
@@ -49,94 +45,72 @@ def compose(
         on_stream: a row a segment, front and peer.
         given: parameters of the study.
     """
-    on_shifts = table[table["setting"] == SHIFTS]
-    mean = on_shifts[on_shifts["part"] == MEAN]
+    on_shifts = table[table["setting"] == SHIFTS].set_index("part", drop=False)
+    on_the_stream = table[(table["setting"] == STREAM) & (table["front"] != PAPER)]
+    mean, untouched = on_shifts.loc[[MEAN]], on_shifts[on_shifts["name"] == UNTOUCHED]["accuracy"]
     segments, _ = along_stream(on_stream)
     return render(
         "peers.md",
         given=given,
         shifts=on_shifts["part"].nunique() - 2,
-        accuracy=_of(mean, UNTOUCHED, UNTOUCHED)["accuracy"].item(),
-        clean=_of(on_shifts[on_shifts["part"] == CLEAN], UNTOUCHED, UNTOUCHED)["accuracy"].item(),
-        leaders=_leaders(on_shifts),
+        accuracy=untouched[MEAN],
+        clean=untouched[CLEAN],
+        leaders=_leaders(mean, on_shifts.loc[[CLEAN]]),
         beside=_beside(beside),
-        by_shift=_by_shift(on_shifts, behind=UNTOUCHED),
-        behind=_by_shift(on_shifts, behind=CALIBRATED),
-        stream=_stream(table[table["setting"] == STREAM]),
+        by_shift=_gains(alone(on_shifts).query("name != @UNTOUCHED"), "part", "name"),
+        behind=_gains(on_shifts[on_shifts["front"] == CALIBRATED], "part", "name"),
+        stream=_gains(on_the_stream, "name", "part").rename(columns=PARTS),
         segments=len(segments),
         images=int(segments["images"].sum()),
-        costs=_costs(mean),
+        costs=_costs(alone(mean)),
     )
 
 
-def _of(table: pd.DataFrame, front: str, peer: str) -> pd.DataFrame:
-    return table[(table["front"] == front) & (table["peer"] == peer)]
-
-
-def _leaders(on_shifts: pd.DataFrame) -> pd.DataFrame:
+def _leaders(mean: pd.DataFrame, clean: pd.DataFrame) -> pd.DataFrame:
     """A row a peer or baseline, best first, with what it gains alone and behind each controller."""
-    mean, clean = (on_shifts[on_shifts["part"] == part] for part in (MEAN, CLEAN))
-    alone = mean[(mean["front"] == UNTOUCHED) | (mean["peer"] == UNTOUCHED)]
-    rows = []
-    for row in alone.sort_values("gain", ascending=False).to_dict("records"):
-        front, peer = row["front"], row["peer"]
-        made = {"": name_of(front, peer), "alone": _cell(row)}
-        for controller in CONTROLLERS:
-            found = _of(mean, controller, peer) if front == UNTOUCHED != peer else mean[:0]
-            made[f"behind {controller}"] = _cell(found.iloc[0]) if len(found) else ""
-        made["clean images"] = _cell(_of(clean, front, peer).iloc[0])
-        rows.append(made)
-    return pd.DataFrame(rows)
-
-
-def _cell(row: "pd.Series | dict[str, float]") -> str:
-    return with_interval(row["gain"], row["gain_low"], row["gain_high"])
+    shown = {
+        row["name"]: with_interval(row["gain"], row["gain_low"], row["gain_high"])
+        for row in mean.to_dict("records")
+    }
+    order = alone(mean).sort_values("gain", ascending=False)
+    made = pd.DataFrame({"": order["name"], "alone": [shown[name] for name in order["name"]]})
+    for controller in CONTROLLERS:
+        behind = [name_of(controller, peer) for peer in order["peer"]]
+        peers = (order["front"] == UNTOUCHED) & (order["peer"] != UNTOUCHED)
+        made[f"behind {controller}"] = [
+            shown.get(name, "") if peer else "" for name, peer in zip(behind, peers, strict=True)
+        ]
+    at_home = clean.set_index("name").loc[order["name"]].reset_index()
+    return made.assign(**{"clean images": intervals(at_home, "gain")})
 
 
 def _beside(beside: pd.DataFrame) -> pd.DataFrame:
-    parts = {
-        "": [name_of(*pair) for pair in zip(beside["front"], beside["peer"], strict=True)],
-        "lead of calibrated": intervals(beside, "lead"),
-        "ahead on": [f"{row.ahead} of {row.shifts}" for row in beside.itertuples()],
-        "loses a point or more on": [readable(shifts) for shifts in beside["lost"]],
-        "pair over the better": [
-            ""
-            if pd.isna(row["pair"])
-            else with_interval(row["pair"], row["pair_low"], row["pair_high"])
-            for row in beside.to_dict("records")
-        ],
-    }
-    others = ~beside["front"].isin([PAPER, ORACLE]) | (beside["peer"] == UNTOUCHED)
-    return pd.DataFrame(parts)[others.to_numpy()]
+    some = alone(beside)
+    pairs = some[["pair", "pair_low", "pair_high"]].itertuples(index=False)
+    return pd.DataFrame(
+        {
+            "": some["name"],
+            "lead of calibrated": intervals(some, "lead"),
+            "ahead on": [f"{row.ahead} of {row.shifts}" for row in some.itertuples()],
+            "loses a point or more on": some["lost"].map(readable),
+            "pair over the better": ["" if pd.isna(p[0]) else with_interval(*p) for p in pairs],
+        }
+    )
 
 
-def _by_shift(on_shifts: pd.DataFrame, behind: str) -> pd.DataFrame:
-    """Gains by shift behind one front; alone the other fronts stand beside the peers."""
-    some = on_shifts[on_shifts["front"] == behind]
-    if behind == UNTOUCHED:
-        some = on_shifts[(on_shifts["front"] == UNTOUCHED) | (on_shifts["peer"] == UNTOUCHED)]
-        some = some[(some["front"] != UNTOUCHED) | (some["peer"] != UNTOUCHED)]
-    names = [name_of(*pair) for pair in zip(some["front"], some["peer"], strict=True)]
-    wide = some.assign(name=names).pivot(index="part", columns="name", values="gain")
-    wide = wide.loc[list(dict.fromkeys(some["part"])), list(dict.fromkeys(names))]
-    wide.index = pd.Index([readable(name) for name in wide.index], name="shift")
-    return wide.reset_index()
-
-
-def _stream(on_stream: pd.DataFrame) -> pd.DataFrame:
-    some = on_stream[on_stream["front"] != PAPER]
-    names = [name_of(*pair) for pair in zip(some["front"], some["peer"], strict=True)]
-    wide = some.assign(name=names).pivot(index="name", columns="part", values="gain")
-    return wide.loc[list(dict.fromkeys(names)), list(PARTS)].rename(columns=PARTS).reset_index()
+def _gains(table: pd.DataFrame, rows: str, columns: str) -> pd.DataFrame:
+    """Gains with names or parts as rows and columns, in the table's order."""
+    wide = table.pivot(index=rows, columns=columns, values="gain")
+    wide = wide.loc[table[rows].unique(), table[columns].unique()]
+    return wide.rename(index=readable).rename_axis(None).reset_index(names="")
 
 
 def _costs(mean: pd.DataFrame) -> pd.DataFrame:
     """Images a second and needs, of what stands alone."""
     rows = []
-    for name, needs in NEEDS.items():
-        found = pd.concat([_of(mean, UNTOUCHED, name), _of(mean, name, UNTOUCHED)])
-        if len(found):
-            speed = found["images_a_second"].item()
-            asked = {key: "yes" if value else "" for key, value in vars(needs).items()}
-            rows.append({"": readable(name), "images a second": round(speed), **asked})
+    for row in mean.to_dict("records"):
+        needs = NEEDS.get(row["front"] if row["peer"] == UNTOUCHED else row["peer"])
+        if needs is not None:
+            asked = {name: "yes" if value else "" for name, value in vars(needs).items()}
+            rows.append({"": row["name"], "images a second": round(row["images_a_second"])} | asked)
     return pd.DataFrame(rows)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from superstar.control.intervals import Bootstrap
 from superstar.control.supervisor import CALIBRATED, PAPER
 from superstar.peers import UNTOUCHED
+from superstar.pipelines.pages import readable
 
 CONTROLLERS = (PAPER, CALIBRATED)
 CLEAN = "none"
@@ -35,10 +36,11 @@ def gain_table(
         bootstrap: of images.
 
     Returns:
-        A row a `setting`, `part`, `front` and `peer`: `accuracy` in %, `gain` with `gain_low` and
-        `gain_high`, and `images_a_second` of processor time. Parts of `shifts`: each shift, `none`
-        (clean images) and `mean` (of the shifts). Parts of `stream`: `shifted`, `none`, the images
-        `after_a_change`, and shifted ones of the `first_half` and the `last_half`.
+        A row a `setting`, `part`, `front` and `peer`, whose `name` is for reading: `accuracy` in %,
+        `gain` with `gain_low` and `gain_high`, and `images_a_second` of processor time. Parts of
+        `shifts`: each shift, `none` (clean images) and `mean` (of the shifts). Parts of `stream`:
+        `shifted`, `none`, the images `after_a_change`, and shifted ones of the `first_half` and
+        the `last_half`.
     """
     rows: list[dict[str, Any]] = []
     cells, hits = by_cell(on_shifts)
@@ -79,7 +81,7 @@ def beside_ours(on_shifts: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
             if part not in (MEAN, CLEAN)
         }
         found = _interval("lead", lead[away], bootstrap)
-        row: dict[str, Any] = {"front": front, "peer": peer, **found}
+        row: dict[str, Any] = {"front": front, "peer": peer, "name": name_of(front, peer), **found}
         row["shifts"] = len(by_shift)
         row["ahead"] = sum(gain > 0 for gain in by_shift.values())
         row["lost"] = ", ".join(part for part, gain in by_shift.items() if gain <= -1)
@@ -89,6 +91,17 @@ def beside_ours(on_shifts: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
             row |= _interval("pair", (pair - better)[away], bootstrap)
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def alone(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of peers without a front, and of fronts without a peer."""
+    return table[(table["front"] == UNTOUCHED) | (table["peer"] == UNTOUCHED)]
+
+
+def name_of(front: str, peer: str) -> str:
+    """One name for a front and a peer."""
+    parts = [part for part in (front, peer) if part != UNTOUCHED]
+    return readable(" > ".join(parts) or UNTOUCHED)
 
 
 def metrics(table: pd.DataFrame) -> dict[str, float]:
@@ -157,6 +170,7 @@ def _rows(setting: str, part: str, hits: Hits, bootstrap: Bootstrap) -> Iterator
             "part": part,
             "front": front,
             "peer": peer,
+            "name": name_of(front, peer),
             "accuracy": 100 * float(asked.mean()) if len(asked) else np.nan,
             **_interval("gain", of - hits[NOTHING], bootstrap),
         }
