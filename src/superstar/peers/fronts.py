@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from torch import Tensor
 
-from superstar.actions import ACTIONS, apply_action
+from superstar.actions import ACTIONS, apply_action, packaged_denoiser
 from superstar.actions.appearance import Appearance
 from superstar.actions.fitted import FITTED, apply_fitted
 from superstar.control import Supervisor
@@ -22,10 +22,14 @@ def simple_corrections(supervisor: Supervisor, rule: EntropyRule) -> Mapping[str
     """`always dncnn`, `always match_tone` and the rule of one line.
 
     Args:
-        supervisor: whose denoiser and clean images count.
+        supervisor: whose denoiser (the package's if it has none) and clean images count.
         rule: what it does, by the mean entropy of a batch.
+
+    Raises:
+        InputError: a supervisor without the controller `calibrated`.
     """
-    denoiser, home = supervisor.denoiser, supervisor.need_calibrated().appearance
+    denoiser = supervisor.denoiser or packaged_denoiser()
+    home = supervisor.need_calibrated().appearance
     policy, unused = rule.policy(ACTIONS), np.random.default_rng()
 
     def match_tone(images: Tensor) -> Tensor:
