@@ -217,6 +217,7 @@ class Peers(Section):
                 "quantiles",
             ]
         ],
+        Field(min_length=1),
         BeforeValidator(split_words),
         AfterValidator(without_repeats),
     ]

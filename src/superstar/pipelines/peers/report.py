@@ -49,12 +49,16 @@ def compose(
     on_the_stream = table[(table["setting"] == STREAM) & (table["front"] != PAPER)]
     mean, untouched = on_shifts.loc[[MEAN]], on_shifts[on_shifts["name"] == UNTOUCHED]["accuracy"]
     segments, _ = along_stream(on_stream)
+    peers = beside[beside["front"] == UNTOUCHED]
     return render(
         "peers.md",
         given=given,
         shifts=on_shifts["part"].nunique() - 2,
         accuracy=untouched[MEAN],
         clean=untouched[CLEAN],
+        led=[readable(name) for name in peers[peers["lead_low"] > 0]["peer"]],
+        leading=[readable(name) for name in peers[peers["lead_high"] < 0]["peer"]],
+        best=peers.loc[peers["pair"].idxmax()],
         leaders=_leaders(mean, on_shifts.loc[[CLEAN]]),
         beside=_beside(beside),
         by_shift=_gains(alone(on_shifts).query("name != @UNTOUCHED"), "part", "name"),
