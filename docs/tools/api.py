@@ -18,6 +18,7 @@ PAGES = {
         "superstar.control.gate.calibrate_gate",
     ],
     "classifiers": ["superstar.classifiers"],
+    "peers": ["superstar.peers"],
     "images": [
         "superstar.images.check_images",
         "superstar.images.from_uint8",

@@ -19,7 +19,15 @@ PIPELINES = (
 )
 
 # Run only when named.
-BESIDE = ("corrupt", "oracle", "projection_study", "recover", "ruler_study", "sensitivity")
+BESIDE = (
+    "corrupt",
+    "oracle",
+    "peers",
+    "projection_study",
+    "recover",
+    "ruler_study",
+    "sensitivity",
+)
 
 
 def register_pipelines() -> dict[str, Pipeline]:

@@ -26,6 +26,7 @@ from superstar.parameters.learning import (
 from superstar.parameters.studies import (
     Evaluation,
     Oracle,
+    Peers,
     ProjectionStudy,
     Reporting,
     RulerStudy,
@@ -48,6 +49,7 @@ __all__ = [
     "Operability",
     "Oracle",
     "Parameters",
+    "Peers",
     "PolicySurrogates",
     "PolicyTraining",
     "ProjectionStudy",

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from superstar.errors import InputError
 from superstar.parameters.base import (
@@ -150,3 +150,86 @@ class RulerStudy(Section):
     draws: Count
     rate: Fraction
     detected: Fraction
+
+
+class BatchNormPeer(Section):
+    """`superstar.peers.BatchNormAdaptation`."""
+
+    prior: NotNegative
+
+
+class TentPeer(Section):
+    """`superstar.peers.Tent`."""
+
+    learning_rate: Positive
+    reset: Count | None = None
+
+
+class AveragingPeer(Section):
+    """`superstar.peers.Averaging`."""
+
+    views: Count
+    severity: Annotated[int, Field(ge=1, le=10)]
+
+
+class MemoPeer(AveragingPeer):
+    """`superstar.peers.Memo`."""
+
+    learning_rate: Positive
+
+
+class QuantilePeer(Section):
+    """`superstar.peers.QuantileAdapter`."""
+
+    images: Count
+    levels: Annotated[int, Field(ge=2)]
+
+
+class ShiftingStream(Section):
+    """`superstar.peers.shifting_stream`."""
+
+    segments: Annotated[int, Field(ge=2)]
+    kinds: Annotated[int, Field(ge=2)]
+    clean: Annotated[float, Field(ge=0, lt=1)]
+    shortest: Count
+    longest: Count
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "ShiftingStream":
+        if self.longest < self.shortest:
+            raise InputError("longest must not be below shortest")
+        return self
+
+
+class Peers(Section):
+    """Peers on the same images, alone and behind the controllers."""
+
+    compared: Annotated[
+        list[
+            Literal[
+                "batch_statistics",
+                "batch_norm",
+                "tent",
+                "tent_reset",
+                "memo",
+                "averaging",
+                "switching",
+                "quantiles",
+            ]
+        ],
+        Field(min_length=1),
+        BeforeValidator(split_words),
+        AfterValidator(without_repeats),
+    ]
+    severities: Severities
+    images: Annotated[int, Field(ge=2)]
+    batch_size: Annotated[int, Field(ge=2)]
+    every: Count
+    batch_statistics: BatchNormPeer
+    batch_norm: BatchNormPeer
+    tent: TentPeer
+    tent_reset: TentPeer
+    memo: MemoPeer
+    averaging: AveragingPeer
+    quantiles: QuantilePeer
+    stream: ShiftingStream

@@ -28,6 +28,7 @@ from superstar.parameters.learning import (
 from superstar.parameters.studies import (
     Evaluation,
     Oracle,
+    Peers,
     ProjectionStudy,
     Reporting,
     RulerStudy,
@@ -69,6 +70,7 @@ class Parameters(Section):
     corrupt: Corrupt
     recover: Recover
     oracle: Oracle
+    peers: Peers
     ruler_study: RulerStudy
     sensitivity: Sensitivity
 

@@ -30,7 +30,7 @@ from superstar.pipelines.reporting import (
 
 logger = logging.getLogger(__name__)
 
-STUDIES = {"projection_study", "corrupt", "oracle", "ruler_study", "sensitivity"}
+STUDIES = {"projection_study", "corrupt", "oracle", "peers", "ruler_study", "sensitivity"}
 CONFIGURATION = [name for name in Parameters.model_fields if name not in {"benchmark", *STUDIES}]
 """Parameters that the report shows, in its order."""
 

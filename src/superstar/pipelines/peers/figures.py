@@ -1,0 +1,68 @@
+"""Mean gains alone and behind the controllers, and accuracy along the stream."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from superstar.control.supervisor import CALIBRATED
+from superstar.peers import UNTOUCHED
+from superstar.pipelines.pages import readable
+from superstar.pipelines.peers.summary import (
+    CLEAN,
+    CONTROLLERS,
+    MEAN,
+    NOTHING,
+    SHIFTS,
+    alone,
+    along_stream,
+    name_of,
+)
+
+
+def peers_figure(table: pd.DataFrame, on_stream: pd.DataFrame, window: int) -> Figure:
+    """Above, gains with their intervals; below, accuracy in a window of the stream.
+
+    Args:
+        table: of `summary.gain_table`.
+        on_stream: a row a segment, front and peer.
+        window: images over which accuracy is averaged.
+    """
+    mean = table[(table["setting"] == SHIFTS) & (table["part"] == MEAN)]
+    singles = alone(mean).sort_values("gain")
+    places = {name: place for place, name in enumerate(singles["name"])}
+    figure = Figure(figsize=(10, 3.6 + 0.32 * len(places)), layout="constrained")
+    top, bottom = figure.subplots(2, 1, height_ratios=[0.32 * len(places), 3])
+    behind = mean[(mean["peer"] != UNTOUCHED) & mean["front"].isin(CONTROLLERS)]
+    shown = {"alone": singles} | {
+        f"behind {front}": behind[behind["front"] == front] for front in CONTROLLERS
+    }
+    for (label, some), colour in zip(shown.items(), ("C0", "C1", "C3"), strict=True):
+        names = some["name"] if label == "alone" else some["peer"].map(readable)
+        errors = [some["gain"] - some["gain_low"], some["gain_high"] - some["gain"]]
+        heights = names.map(places)
+        top.errorbar(some["gain"], heights, xerr=errors, fmt="o", ms=4, color=colour, label=label)
+    top.set_yticks(range(len(places)), list(places))
+    top.axvline(0, color="black", lw=0.8)
+    top.grid(axis="x", alpha=0.3)
+    top.set(xlabel="points gained, mean over shifts")
+    top.legend(fontsize=8)
+    segments, hits = along_stream(on_stream)
+    for start, images, shift in segments[["start", "images", "shift"]].itertuples(index=False):
+        if shift == CLEAN:
+            bottom.axvspan(start, start + images, color="0.9", lw=0)
+    peers = singles[(singles["front"] == UNTOUCHED) & (singles["peer"] != UNTOUCHED)]["peer"]
+    pairs = [NOTHING, (CALIBRATED, UNTOUCHED), *((UNTOUCHED, best) for best in peers[-1:])]
+    for pair, colour in zip(pairs, ("black", "C3", "C0"), strict=False):
+        bottom.plot(_smooth(hits[pair], window), color=colour, lw=1, label=name_of(*pair))
+    bottom.set(xlabel="images of the stream (gray: clean)", ylabel=f"% right of {window}")
+    bottom.margins(x=0)
+    bottom.legend(fontsize=8)
+    return figure
+
+
+def _smooth(hits: NDArray[np.float32], window: int) -> NDArray[np.float64]:
+    """Share in % of the images around each that were answered rightly, where any was asked for."""
+    asked, kernel = ~np.isnan(hits), np.ones(min(window, len(hits)))
+    right = np.convolve(np.nan_to_num(hits), kernel, "same")
+    return 100 * right / np.maximum(np.convolve(asked, kernel, "same"), 1)
