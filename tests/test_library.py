@@ -33,12 +33,12 @@ from pkgutil import walk_packages
 
 import superstar
 
-KEDRO = {"cli", "configuration", "datasets", "hooks", "pipeline_registry", "pipelines", "settings"}
-OTHERS = {"__main__", "parallel"}
+WITH_KEDRO = {"cli", "configuration", "custom", "datasets", "hooks", "pipeline_registry"}
+LEFT_OUT = WITH_KEDRO | {"__main__", "parallel", "pipelines", "settings"}
 names = [
     module.name
     for module in walk_packages(superstar.__path__, "superstar.", onerror=lambda name: None)
-    if module.name.split(".")[1] not in KEDRO | OTHERS
+    if module.name.split(".")[1] not in LEFT_OUT
 ]
 for name in names:
     import_module(name)
