@@ -28,7 +28,7 @@ VALUES = {"distance.measure", "severity_calibration.grids", "classifier_training
 # Those whose code needs no more than a run and folders of images.
 EXECUTED = ["README.md", "docs/quickstart.md", "docs/your_images.md"]
 # The run of the tests has smaller images, and another name.
-SMALLER = {r"\b(64|224|256)\b": "32", r"_models/(mine|photos)/": "_models/test/"}
+SMALLER = {r"\b(64|224|256)\b": "32", r"_models/(custom|mine|photos)/": "_models/test/"}
 SMALLER |= {r"_input/photos/": "_input/test/"}
 
 
