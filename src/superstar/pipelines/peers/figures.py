@@ -46,14 +46,14 @@ def peers_figure(table: pd.DataFrame, on_stream: pd.DataFrame, window: int) -> F
     top.axvline(0, color="black", lw=0.8)
     top.grid(axis="x", alpha=0.3)
     top.set(xlabel="points gained, mean over shifts")
-    top.legend(fontsize=8)
+    top.legend(fontsize=8, loc="lower right")
     segments, hits = along_stream(on_stream)
     for start, images, shift in segments[["start", "images", "shift"]].itertuples(index=False):
         if shift == CLEAN:
             bottom.axvspan(start, start + images, color="0.9", lw=0)
-    peers = singles[(singles["front"] == UNTOUCHED) & (singles["peer"] != UNTOUCHED)]["peer"]
-    pairs = [NOTHING, (CALIBRATED, UNTOUCHED), *((UNTOUCHED, best) for best in peers[-1:])]
-    for pair, colour in zip(pairs, ("black", "C3", "C0"), strict=False):
+    peers = mean[(mean["front"] == UNTOUCHED) & (mean["peer"] != UNTOUCHED)].set_index("peer")
+    pairs = [NOTHING, (CALIBRATED, UNTOUCHED), (UNTOUCHED, peers["gain"].idxmax())]
+    for pair, colour in zip(pairs, ("black", "C3", "C0"), strict=True):
         bottom.plot(_smooth(hits[pair], window), color=colour, lw=1, label=name_of(*pair))
     bottom.set(xlabel="images of the stream (gray: clean)", ylabel=f"% right of {window}")
     bottom.margins(x=0)
