@@ -54,10 +54,10 @@ GRAYS = ((64,) * 3, (128,) * 3, (191,) * 3)
 
 @pytest.fixture(autouse=True)
 def module(tmp_path, monkeypatch):
-    (tmp_path / "mine.py").write_text(MODULE)
+    (tmp_path / "by_colour.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     yield
-    sys.modules.pop("mine", None)
+    sys.modules.pop("by_colour", None)
 
 
 def make_images(folder, colours=(RED, GREEN, BLUE), each=90, wrong=0.1, sides=(40, 64)):
@@ -88,14 +88,14 @@ def parameters(**given) -> dict:
 
 
 def test_what_fits_is_valid_and_every_one_stays_a_parameter(colours):
-    found = parameters(source=colours, classifier="mine:colour")
+    found = parameters(source=colours, classifier="by_colour:colour")
     checked = Parameters.check(found)
-    assert checked.classifier_training.published == {"standard": "mine:colour"}
+    assert checked.classifier_training.published == {"standard": "by_colour:colour"}
     assert list(checked.classifier_training.trained) == []
     assert (checked.data_preparation.size, checked.data_preparation.resize) == (224, 256)
     assert checked.data_preparation.train == 108
     given = {"size": 32, "validation": 60, "test": 90, "train": 120}
-    changed = parameters(source=colours, classifier="mine:colour", data_preparation=given)
+    changed = parameters(source=colours, classifier="by_colour:colour", data_preparation=given)
     checked = Parameters.check(changed)
     assert checked.data_preparation.model_dump(include=set(given)) == given
     assert checked.data_preparation.resize == 37
@@ -105,7 +105,7 @@ def test_what_fits_is_valid_and_every_one_stays_a_parameter(colours):
 
 def test_images_of_one_size_keep_it(tmp_path):
     source = str(make_images(tmp_path / "photos", sides=(48, 48)))
-    found = fit(source, "mine:colour", None, {})
+    found = fit(source, "by_colour:colour", None, {})
     assert found.values["data_preparation.size"] == 48
     assert found.values["data_preparation.resize"] is None
     assert fit(source, "efficientnet_lite0", None, {}).values["data_preparation.resize"] == 256
@@ -147,7 +147,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
     source = make_images(tmp_path / "photos", each=40)
     (source / "class 1" / "broken.png").write_bytes(b"nothing")
     with pytest.raises(InputError) as caught:
-        fit(str(source), "mine:color", str(tmp_path / "list"), {})
+        fit(str(source), "by_colour:color", str(tmp_path / "list"), {})
     told = str(caught.value)
     assert "\n" not in told
     assert "did you mean 'colour'?" in told
@@ -156,7 +156,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
         fit(str(source), None, None, {})
     (source / "class 1" / "broken.png").unlink()
     with pytest.raises(InputError, match="at least 250 are needed, but train gets 48 of 120"):
-        fit(str(source), "mine:colour", None, {})
+        fit(str(source), "by_colour:colour", None, {})
 
 
 @pytest.mark.parametrize(
@@ -169,26 +169,26 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
     ],
 )
 def test_a_classifier_that_wants_something_else_stops_the_run(classifier, message, colours):
-    found = fit(colours, f"mine:{classifier}", None, {"size": 32})
+    found = fit(colours, f"by_colour:{classifier}", None, {"size": 32})
     with pytest.raises(InputError, match=message):
         found.check_classifier()
 
 
 def test_levels_that_are_normalised_twice_are_told(tmp_path):
     source = str(make_images(tmp_path / "photos", GRAYS))
-    assert fit(source, "mine:level", None, {"size": 32}).check_classifier()[0] == logging.INFO
+    assert fit(source, "by_colour:level", None, {"size": 32}).check_classifier()[0] == logging.INFO
     with pytest.raises(InputError, match=r"normalise twice: it is right on 6.*, and so on 89"):
-        fit(source, "mine:level_twice", None, {"size": 32}).check_classifier()
+        fit(source, "by_colour:level_twice", None, {"size": 32}).check_classifier()
 
 
 def test_a_sound_classifier_passes_and_a_perfect_one_warns(tmp_path, colours):
-    level, line = fit(colours, "mine:colour", None, {"size": 32}).check_classifier()
+    level, line = fit(colours, "by_colour:colour", None, {"size": 32}).check_classifier()
     assert (level, line) == (
         logging.INFO,
         "the classifier: it is right on 89.6% of 250 clean images",
     )
     perfect = str(make_images(tmp_path / "perfect", wrong=0))
-    level, line = fit(perfect, "mine:colour", None, {"size": 32}).check_classifier()
+    level, line = fit(perfect, "by_colour:colour", None, {"size": 32}).check_classifier()
     assert level == logging.WARNING
     assert "100.0% of 250 clean images. If it was trained on them" in line
 
@@ -196,13 +196,13 @@ def test_a_sound_classifier_passes_and_a_perfect_one_warns(tmp_path, colours):
 @pytest.fixture
 def project(tmp_path) -> Project:
     project = make_project(tmp_path / "project")
-    (project.root / "mine.py").write_text(MODULE)
+    (project.root / "by_colour.py").write_text(MODULE)
     make_images(project.root / "photos")
     return project
 
 
 def test_one_command_takes_images_and_classifier(project):
-    given = "source=photos/,classifier=mine:colour,data_preparation.size=32"
+    given = "source=photos/,classifier=by_colour:colour,data_preparation.size=32"
     stages = "data_preparation,classifier_training"
     command = ["run", "--env", "custom", "--pipelines", stages, "--params"]
     outcome = project.kedro(*command, given)
