@@ -81,8 +81,8 @@ class Parts:
         }
         ruler = replace(self.whole, worth=alike, limits=lax)
         return {
-            "the paper's library and distance, greatest fall": partial(self._by_distance, self.own),
-            "+ extended library": partial(self._by_distance, self.candidates),
+            "the paper's library and distance, greatest fall": self._by_distance(self.own),
+            "+ extended library": self._by_distance(self.candidates),
             "+ ruler": partial(self._search, replace(ruler, gate=open_gate)),
             "+ gate": partial(self._search, ruler),
             "+ margins and limits": partial(self._search, replace(self.whole, worth=by_fall)),
@@ -105,11 +105,13 @@ class Parts:
     def _search(self, controller: Calibrated, images: Tensor, labels: object) -> Plan:
         return controller.choose(images, self.supervisor.denoiser).plan
 
-    def _by_distance(self, names: Sequence[str], images: Tensor, labels: object) -> Plan:
+    def _by_distance(self, names: Sequence[str]) -> Chooser:
         """The greatest fall, then the next, while more than any on clean images."""
-        first = self.paper.read(self.clean)
-        margin = max(first - self.paper.read(f.images) for _, f in self._fits(self.clean, names))
-        return self._greedy(names, images, lambda some: -self.paper.read(some), max(0.0, margin))
+        read = self.paper.read
+        first = read(self.clean)
+        falls = [first - read(fitted.images) for _, fitted in self._fits(self.clean, names)]
+        margin = max(0.0, *falls)
+        return lambda images, labels: self._greedy(names, images, lambda some: -read(some), margin)
 
     def _oracle(self, images: Tensor, labels: NDArray[np.int64]) -> Plan:
         return self._greedy(
