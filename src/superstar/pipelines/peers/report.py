@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from superstar.control.supervisor import CALIBRATED, PAPER
+from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.parameters import Peers
 from superstar.peers import PEERS, UNTOUCHED, Needs
 from superstar.pipelines.pages import intervals, readable, render, with_interval

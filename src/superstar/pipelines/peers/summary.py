@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.control.intervals import Bootstrap
-from superstar.control.supervisor import CALIBRATED, PAPER
 from superstar.peers import UNTOUCHED
 from superstar.pipelines.pages import readable
 
