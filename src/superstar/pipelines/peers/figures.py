@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from superstar.control.supervisor import CALIBRATED
+from superstar.control.controllers import CALIBRATED
 from superstar.peers import UNTOUCHED
 from superstar.pipelines.pages import readable
 from superstar.pipelines.peers.summary import (
