@@ -6,7 +6,7 @@ import pytest
 from kedro.io import DatasetError
 from safetensors.numpy import load_file
 
-from superstar.actions import Plan, load_denoiser
+from superstar.actions import Plan, UNet, load_denoiser
 from superstar.classifiers import load_classifier
 from superstar.control import Supervisor
 from superstar.control.calibrated_files import load_calibrated
@@ -156,3 +156,13 @@ def _parameters(project) -> dict:
 
 def _execution(project) -> dict:
     return _all_parameters(project)["execution"]
+
+
+def test_the_denoiser_of_the_run_has_a_gate_of_its_own(finished_run):
+    network = load_denoiser(finished_run.data("06_models/denoiser_network.safetensors"))
+    fitted = load_denoiser(finished_run.data("06_models/denoiser.safetensors"))
+    assert isinstance(fitted, UNet)
+    assert fitted.gate != network.gate
+    assert 0 < fitted.strength <= 1
+    for ours, theirs in zip(fitted.parameters(), network.parameters(), strict=True):
+        assert ours.equal(theirs)

@@ -61,7 +61,7 @@ def others(tmp_path, monkeypatch):
             "robust_classifiers",
             "does not fit the layout augmix",
         ),
-        ({}, "other.pt", "denoiser", "holds no DnCNN"),
+        ({}, "other.pt", "denoiser_network", "holds no DnCNN"),
     ],
 )
 def test_what_is_no_network_is_refused_before_a_run(classifiers, denoiser, output, message):
@@ -73,7 +73,7 @@ def test_what_is_no_network_is_refused_before_a_run(classifiers, denoiser, outpu
 
 
 def test_sound_networks_pass():
-    check({"mine": "code_of_others:network"}, None, "classifier_standard", "denoiser")
+    check({"mine": "code_of_others:network"}, None, "classifier_standard", "denoiser_network")
 
 
 def test_a_run_asks_first(monkeypatch, tmp_path):

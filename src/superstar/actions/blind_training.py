@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from superstar.actions.noise_mix import NoiseMix
-from superstar.actions.unet import UNet
+from superstar.actions.unet import UNet, noise_found
 from superstar.errors import InputError
 from superstar.images import from_uint8
 from superstar.jpeg import through_jpeg
@@ -142,5 +142,5 @@ def _found(
         if jpeg_quality is not None:
             one = through_jpeg(one, jpeg_quality)
         with torch.no_grad():
-            found.append((one - network(one)).square().mean().sqrt().item())
+            found.append(noise_found(one, network(one)).item())
     return found

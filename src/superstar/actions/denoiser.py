@@ -1,5 +1,6 @@
 """Denoisers of all shapes: how they are applied, and their files."""
 
+from copy import deepcopy
 from functools import cache
 from importlib.resources import as_file, files
 from os import PathLike
@@ -51,6 +52,26 @@ def denoise(
     Raises:
         InputError: not a batch of images, or a batch size below 1.
     """
+    return _applied(model, images, batch_size, device, gated=True)
+
+
+def restore(
+    model: Denoiser,
+    images: Tensor,
+    batch_size: int | None = None,
+    device: str | torch.device | None = None,
+) -> Tensor:
+    """Images less all the noise that the network finds, whatever a gate says; as `denoise`."""
+    return _applied(model, images, batch_size, device, gated=False)
+
+
+def _applied(
+    model: Denoiser,
+    images: Tensor,
+    batch_size: int | None,
+    device: str | torch.device | None,
+    gated: bool,
+) -> Tensor:
     check_images(images)
     device = torch.device(device or next(model.parameters()).device)
     if batch_size is None:
@@ -58,7 +79,7 @@ def denoise(
         batch_size = max(1, round(at_once / model.pixels_of(images)))
     if batch_size < 1:
         raise InputError(f"batch_size must be at least 1, not {batch_size}")
-    network = model.fuse().to(device).to(memory_format=torch.channels_last)
+    network = _ready(model, device)
     clean = torch.empty_like(images, memory_format=torch.contiguous_format)
     half = torch.autocast(device.type, torch.bfloat16, enabled=supports_bfloat16(device))
     with torch.no_grad(), half:
@@ -66,10 +87,18 @@ def denoise(
             part = images[start : start + batch_size].to(device)
             part = part.contiguous(memory_format=torch.channels_last)
             restored = network(part)
-            if isinstance(network, UNet):
+            if gated and isinstance(network, UNet):
                 restored = network.gated(part, restored)
             clean[start : start + batch_size] = restored.clamp_(0, 1)
     return clean
+
+
+def _ready(model: Denoiser, device: torch.device) -> Denoiser:
+    """The fused denoiser there; one that is another's is not moved."""
+    network = model.fuse()
+    if next(network.parameters()).device != device:
+        network = deepcopy(network).to(device)
+    return network.to(memory_format=torch.channels_last)
 
 
 def save_denoiser(model: Denoiser, path: str | PathLike[str], half: bool = False) -> None:

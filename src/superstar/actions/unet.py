@@ -132,10 +132,10 @@ class UNet(nn.Module):
 
         Clean images are left as they are, to the last bit: little is found in them.
         """
-        found = (images - restored).square().mean((1, 2, 3), keepdim=True).sqrt()
         least, most = self.gate
-        share = self.strength * ((found - least) / (most - least)).clamp(0, 1)
-        return torch.lerp(images, restored, share)
+        opened = (noise_found(images, restored) - least) / (most - least)
+        share = self.strength * opened.clamp(0, 1)
+        return torch.lerp(images, restored, share[:, None, None, None])
 
     @classmethod
     def fused(cls, **shape: Any) -> "UNet":
@@ -147,8 +147,15 @@ class UNet(nn.Module):
         return images[0, 0].numel()
 
     def fuse(self) -> "UNet":
-        """A copy for inference: eval mode, frozen."""
+        """A copy for inference, in eval mode and frozen; one that is so already is its own."""
+        if not self.training and not any(part.requires_grad for part in self.parameters()):
+            return self
         return deepcopy(self).eval().requires_grad_(False)
+
+
+def noise_found(images: Tensor, restored: Tensor) -> Tensor:
+    """Root mean square of what was taken off each image (N,), of images (N, 3, H, W)."""
+    return (images - restored).square().mean((1, 2, 3)).sqrt()
 
 
 class _Residual(nn.Module):

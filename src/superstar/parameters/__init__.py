@@ -18,6 +18,7 @@ from superstar.parameters.images import (
 from superstar.parameters.learning import (
     Calibration,
     ClassifierTraining,
+    DenoiserGate,
     Operability,
     PolicyTraining,
     Published,
@@ -42,6 +43,7 @@ __all__ = [
     "ClassifierTraining",
     "Corrupt",
     "DataPreparation",
+    "DenoiserGate",
     "DenoiserTraining",
     "Distance",
     "Evaluation",

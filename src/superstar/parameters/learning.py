@@ -180,6 +180,17 @@ class Operability(Section):
     holdout: Annotated[float, Field(gt=0, lt=1)]
 
 
+class DenoiserGate(Section):
+    """`superstar.actions.denoiser_gate.fit_gate`, and the noise and images that it is fitted to."""
+
+    clean_share: Fraction
+    margin: Positive
+    rise: Annotated[float, Field(gt=1)]
+    strengths: Annotated[list[Fraction], Field(min_length=1), AfterValidator(rising)]
+    surrogate: str
+    images: Count
+
+
 class GateCalibration(Section):
     """`superstar.control.gate.calibrate_gate`."""
 
@@ -203,6 +214,7 @@ class SearchLimits(Section):
 class Calibration(Section):
     """The controller `calibrated`."""
 
+    denoiser: DenoiserGate
     gate: GateCalibration
     images: Count
     severities: Annotated[list[Severity], Field(min_length=1), AfterValidator(rising)]

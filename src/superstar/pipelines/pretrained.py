@@ -23,7 +23,7 @@ def check_pretrained(pipeline: Pipeline, catalog: DataCatalog) -> None:
         classifiers = ClassifierTraining.model_validate(catalog.load("params:classifier_training"))
         for given in classifiers.published.values():
             pretrained_classifier(given, catalog.load("params:data_preparation")["size"])
-    if "denoiser" in made:
+    if "denoiser_network" in made:
         pretrained_denoiser(
             DenoiserTraining.model_validate(catalog.load("params:denoiser_training"))
         )

@@ -1,4 +1,4 @@
-"""Home, gate, and what corrections are worth."""
+"""The denoiser's gate; home, its gate, and what corrections are worth."""
 
 import logging
 from collections.abc import Sequence
@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from torch import nn
 
-from superstar.actions import Denoiser
+from superstar.actions import Denoiser, UNet
 from superstar.actions.appearance import Appearance
+from superstar.actions.denoiser_gate import fit_gate
 from superstar.classifiers import predict
 from superstar.classifiers.inference import Precision
 from superstar.control.calibrated import Calibrated, Limits
@@ -25,12 +26,13 @@ from superstar.control.trials import (
     try_on,
 )
 from superstar.control.worth import Worth, find_worth, uncontradicted
+from superstar.corruptions import corrupt
 from superstar.images import ImageSet, stream
 from superstar.jpeg import as_it_comes
 from superstar.measures.bands import Bands, band_histograms
 from superstar.measures.rulers import BandRuler
 from superstar.parallel import fan_out
-from superstar.parameters import Calibration, Execution
+from superstar.parameters import Calibration, DenoiserGate, Execution
 from superstar.weights import on_device
 
 logger = logging.getLogger(__name__)
@@ -43,6 +45,48 @@ WORTH_COLUMNS = [
     "highest_gain",
     "lowest_gain",
 ]
+
+
+def fit_denoiser(
+    network: Denoiser,
+    design: ImageSet,
+    strengths: dict[str, list[float]],
+    classifier: nn.Module,
+    parameters: dict[str, Any],
+    scale: str,
+    jpeg_quality: int | None,
+    precision: Precision,
+    execution: dict[str, Any],
+    seed: int,
+) -> Denoiser:
+    """The denoiser with a gate for these images and this classifier; a DnCNN has no gate."""
+    if not isinstance(network, UNet):
+        return network
+    given, run = DenoiserGate.model_validate(parameters), Execution.model_validate(execution)
+    chosen = design.take(slice(given.images))
+    clean = chosen.batch()
+    classifier = on_device(classifier, run.device)
+    how = (run.batch_size, run.device, precision)
+    fitted = fit_gate(
+        on_device(network, run.device),
+        as_it_comes(clean, jpeg_quality),
+        (
+            as_it_comes(
+                corrupt(clean, given.surrogate, 1, scale, seed, strength=strength), jpeg_quality
+            )
+            for strength in strengths.get(given.surrogate, [])
+        ),
+        lambda images: float((predict(classifier, images, *how).numpy() == chosen.labels).mean()),
+        **given.model_dump(include={"clean_share", "margin", "rise", "strengths"}),
+    )
+    least, most = (255 * end for end in fitted.gate)
+    logger.info(
+        "the denoiser takes off nothing below noise of %.1f of 255, %d%% from %.1f on",
+        least,
+        100 * fitted.strength,
+        most,
+    )
+    return fitted.cpu()
 
 
 def set_home(

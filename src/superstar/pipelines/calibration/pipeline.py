@@ -1,4 +1,4 @@
-"""Clean images and surrogates to the controller `calibrated`."""
+"""Clean images and surrogates to the denoiser's gate and the controller `calibrated`."""
 
 from kedro.pipeline import Pipeline, node
 
@@ -9,6 +9,23 @@ def create_pipeline() -> Pipeline:
     """The pipeline."""
     return Pipeline(
         [
+            node(
+                nodes.fit_denoiser,
+                [
+                    "denoiser_network",
+                    "validation_design",
+                    "surrogate_strengths",
+                    "classifier_standard",
+                    "params:calibration.denoiser",
+                    "params:scale",
+                    "params:jpeg_quality",
+                    "params:evaluation.precision",
+                    "params:execution",
+                    "params:seed",
+                ],
+                "denoiser",
+                name="fit_denoiser",
+            ),
             node(
                 nodes.set_home,
                 [

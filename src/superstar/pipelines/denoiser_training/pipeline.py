@@ -18,13 +18,13 @@ def create_pipeline() -> Pipeline:
                     "params:execution",
                     "params:seed",
                 ],
-                ["denoiser", "denoiser_curve"],
+                ["denoiser_network", "denoiser_curve"],
                 name="train_denoiser",
             ),
             node(
                 nodes.assess,
                 [
-                    "denoiser",
+                    "denoiser_network",
                     "clean_validation",
                     "params:denoiser_training",
                     "params:jpeg_quality",
