@@ -180,25 +180,29 @@ def test_trials_say_how_far_the_reading_falls_and_what_accuracy_gains(controller
 
 
 def test_own_labels_may_speak_against_what_is_borrowed():
-    worth = dict.fromkeys(["harms", "helps", "unsure", "untried"], Worth(0.1, (0.0,), (5.0,)))
+    worth = dict.fromkeys(
+        ["harms", "harms_one", "helps", "unsure", "untried"], Worth(0.1, (0.0,), (5.0,))
+    )
     cells = {
-        "harms": (-9, -7, -8),
-        "helps": (-9, 12, 3),
-        "unsure": (-1, 0, 0),
-        "untried": (-20, -20, -20),
+        "harms": {"median_blur": (-8, -6), "line_blur": (-8, -6)},
+        "harms_one": {"median_blur": (8, 8), "line_blur": (-8, -8)},
+        "helps": {"median_blur": (-2, 8), "line_blur": (8, 4)},
+        "unsure": {"median_blur": (-2, -2), "line_blur": (2, -4)},
+        "untried": {"median_blur": (-10, -10), "line_blur": (-10, -10)},
     }
     own = pd.DataFrame(
         [
-            {"shift": "median_blur", "candidate": name, "gain": gain}
+            {"shift": shift, "candidate": name, "gain": gain}
             | {"fall": 0.05 if name == "untried" else 0.2, "changed": 10, "images": 100}
-            for name, gains in cells.items()
+            for name, shifts in cells.items()
+            for shift, gains in shifts.items()
             for gain in gains
         ]
     )
-    left = uncontradicted(worth, own, confidence=0.95)
-    assert list(left) == ["helps", "unsure", "untried"]
-    # One shift alone says too little.
-    assert "harms" in uncontradicted(worth, own.iloc[:1], confidence=0.95)
+    assert list(uncontradicted(worth, own, confidence=0.95)) == ["helps", "unsure", "untried"]
+    # Three images say too little, though all are lost.
+    few = own.assign(gain=-3, changed=3).drop_duplicates(["shift", "candidate"])
+    assert list(uncontradicted(worth, few, confidence=0.95)) == list(worth)
     # Costs on clean images are what the gate is for.
     assert "harms" in uncontradicted(worth, own.assign(shift="none"), confidence=0.95)
 

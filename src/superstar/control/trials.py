@@ -24,6 +24,9 @@ READING_COLUMNS = ["candidate", "ruler", "before", "after", "gain"]
 LINE_BLUR = "line_blur"
 """A surrogate that the paper does not have: a blur with a direction."""
 
+GOLDEN = (5**0.5 - 1) / 2
+"""The share of a turn whose multiples never lie close."""
+
 Shifts = tuple[tuple[str, int], ...]
 """Surrogates with their severities, applied in order; none leaves images clean."""
 
@@ -67,8 +70,8 @@ def shift_by(
         strength = strengths[surrogate][severity - 1]
         if surrogate == LINE_BLUR:
             length = max(2.0, strength * min(images.shape[2:]))
-            # Images of one stream share the direction.
-            angle = stream(seed, LINE_BLUR, severity).uniform(0, 180)
+            # Images of one stream share the direction; those of all severities lie evenly.
+            angle = 180 * ((stream(seed, LINE_BLUR).uniform() + severity * GOLDEN) % 1)
             images = torch.from_numpy(line_blur(images.numpy(), length, angle))
         else:
             images = corrupt(images, surrogate, severity, scale, seed, strength=strength)

@@ -7,6 +7,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
+from scipy.stats import binom
 from sklearn.isotonic import IsotonicRegression
 
 FEWEST = 3
@@ -70,25 +71,33 @@ def uncontradicted(
 ) -> dict[str, Worth]:
     """Of candidates whose worth another benchmark's labels gave, those that own labels leave.
 
-    Own labels speak against a candidate if, over the shifts where its reading falls by more than
-    its margin, it costs accuracy beyond chance: if the upper confidence bound of its mean gain,
-    paired by image, is below 0, and there are at least `FEWEST` such shifts. Few labels are enough
-    for that, where margins take many.
+    Own labels speak against a candidate if on one of the surrogates, at all severities at which
+    the reading falls by more than its margin, it costs accuracy beyond chance: if more images go
+    from right to wrong than back, by a sign test. Few labels are enough for that, where margins
+    take many.
 
     Args:
         borrowed: by name.
         trials: a row a cell and candidate: `shift`, `candidate`, `fall`, `gain` in points, and in
             how many of the `images` the classifier's being right `changed`.
-        confidence: of the bound, one-sided.
+        confidence: of the test, one-sided, over all surrogates together (Bonferroni).
     """
-    quantile, left = NormalDist().inv_cdf(confidence), {}
+    left = {}
     for name, worth in borrowed.items():
         part = trials[(trials["candidate"] == name) & (trials["shift"] != "none")]
         part = part[part["fall"] > worth.margin]
-        spread = 100 * sqrt(part["changed"].sum()) / max(1, part["images"].sum())
-        if len(part) < FEWEST or part["gain"].mean() + quantile * spread >= 0:
+        chances = [_chance_of_loss(shift) for _, shift in part.groupby("shift")]
+        if all(chance * len(chances) > 1 - confidence for chance in chances):
             left[name] = worth
     return left
+
+
+def _chance_of_loss(trials: pd.DataFrame) -> float:
+    """How likely so many losses are where gains and losses are alike; 1 where nothing changed."""
+    changed = int(trials["changed"].sum())
+    net = (trials["gain"] * trials["images"] / 100).sum()
+    losses = round((changed - net) / 2)
+    return float(binom.sf(losses - 1, changed, 0.5)) if changed else 1.0
 
 
 def _margin(falls: np.ndarray, losses: np.ndarray, bound: float, confidence: float) -> float | None:
