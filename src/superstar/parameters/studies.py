@@ -221,6 +221,7 @@ class Peers(Section):
         BeforeValidator(split_words),
         AfterValidator(without_repeats),
     ]
+    classifier: str
     severities: Severities
     images: Annotated[int, Field(ge=2)]
     batch_size: Annotated[int, Field(ge=2)]

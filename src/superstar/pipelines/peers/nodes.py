@@ -17,6 +17,7 @@ from superstar.control.intervals import Bootstrap
 from superstar.control.protocol import all_cells
 from superstar.control.rivals import EntropyRule, fit_entropy_rule
 from superstar.datasets import ShiftedSets
+from superstar.errors import check_name
 from superstar.images import ImageSet, stream
 from superstar.parallel import fan_out
 from superstar.parameters import (
@@ -100,7 +101,8 @@ def ask(
     reference: ImageSet,
     policy_surrogates: Parts,
     supervisor: Supervisor,
-    classifier: nn.Module,
+    standard: nn.Module,
+    robust: dict[str, nn.Module],
     parameters: dict[str, Any],
     benchmark: dict[str, Any],
     surrogates: dict[str, Any],
@@ -110,16 +112,20 @@ def ask(
     """Answers on one shift and severity at a time, and on a stream; a row a cell or segment.
 
     Raises:
-        InputError: a network that a peer cannot adapt; a supervisor without `calibrated`; policy's
+        InputError: no classifier of the name that is to answer; a network that a peer cannot adapt;
+            a supervisor without `calibrated`; policy's
             surrogates without noise, or of noise alone, which the rule of one line is fitted to.
     """
     given, run = Peers.model_validate(parameters), Execution.model_validate(execution)
+    classifiers = {"standard": standard, **robust}
+    check_name("classifier (peers.classifier)", given.classifier, classifiers)
     policy = SurrogateGeneration.model_validate(surrogates).policy
     noisy = [name == NOISE for name in policy.names for _ in range(policy.training_batches)]
     training = policy_batches(policy_surrogates, "training", policy)
     rule = fit_entropy_rule(supervisor.transitions(training, memory_limit=0), noisy)
     clean = reference.take(slice(given.quantiles.images)).batch()
-    asked = _Asked(supervisor, rule, classifier, clean, given, run.device, seed)
+    answering = classifiers[given.classifier]
+    asked = _Asked(supervisor, rule, answering, clean, given, run.device, seed)
     cells = all_cells(BenchmarkGeneration.model_validate(benchmark).shifts, given.severities)
     count = len(sets.load("none"))
     segments = shifting_stream(cells, count, **given.stream.model_dump(), seed=seed)

@@ -17,6 +17,7 @@ def create_pipeline() -> Pipeline:
                     "policy_surrogates",
                     "supervisor",
                     "classifier_standard",
+                    "robust_classifiers",
                     "params:peers",
                     "params:benchmark_generation",
                     "params:surrogate_generation",
