@@ -1,10 +1,9 @@
-"""How much of what a denoiser that is always on gives back the controller of a run gives back."""
+"""How much of what a denoiser that is always on gives back the controllers of a run give back."""
 
 import argparse
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,10 +17,11 @@ from rich.console import Console
 from torch import Tensor, nn
 
 from benchmarks.denoiser import named
-from superstar.actions import denoise, packaged_denoiser
+from superstar.actions import Denoiser, denoise
+from superstar.actions.denoiser import restore
 from superstar.classifiers import predict
 from superstar.configuration import ProjectConfigLoader
-from superstar.control.controllers import PAPER
+from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.control.protocol import Cell
 from superstar.control.scoring import parts
 from superstar.corruptions import SHIFT_SETS
@@ -33,15 +33,13 @@ from superstar.pipelines.pages import readable, table
 from superstar.settings import CONFIG_LOADER_ARGS
 
 CLASSIFIER = "standard"
-SHIFTED, RECOVERED, SHARE, WHY = "shifted", "controller", "share", "why"
-PACKAGED, WHOLE = "packaged, action", "packaged, network"
+SHIFTED, SHARE, WHY = "shifted", "share", "why"
+ACTION, WHOLE = "action", "all taken off"
 ENOUGH = 80.0
-"""Share of the packaged denoiser's gain, in percent, that asks for no reason."""
+"""Share of the action's gain, in percent, that asks for no reason."""
 LEAST_GAIN = 1.0
 """Points that a denoiser must gain in a cell for a share of it to mean anything."""
-
-OPEN = (0.0, 1e-6)
-"""A gate that lets all through."""
+KEYS = ["shift", "severity", "trial"]
 
 Correction = Callable[[Tensor], Tensor]
 
@@ -53,14 +51,16 @@ class Run:
     Attributes:
         sets: shifted test sets.
         classifier: the ordinary one.
-        trials: a row a trial of the run's own controller: `shift`, `severity` (0 for clean images),
+        denoiser: behind the action `dncnn`.
+        trials: a row a trial of the controller `paper`: `shift`, `severity` (0 for clean images),
             `sequence`, `accuracy_shifted`, `accuracy_recovered`, and its first action: `action`,
-            `outcome`.
+            `outcome`; and the accuracy of `calibrated`.
         parameters: of its environment.
     """
 
     sets: ShiftedSets
     classifier: nn.Module
+    denoiser: Denoiser
     trials: pd.DataFrame
     parameters: Parameters
 
@@ -94,31 +94,33 @@ def read_run(project: Path, environment: str) -> Run:
         raise InputError(
             f"there is no finished run of {parameters.benchmark}: kedro run --env {environment}"
         )
-    results, first = (_own(catalog.load(name)) for name in tables)
+    results, first = (catalog.load(name) for name in tables)
+    trials = _of(results, PAPER).merge(_of(first, PAPER)[[*KEYS, "action", "outcome"]])
+    others = _of(results, CALIBRATED)[[*KEYS, "accuracy_recovered"]]
     return Run(
         catalog.load("shifted_sets"),
         catalog.load("classifier_standard"),
-        results.merge(first[["shift", "severity", "trial", "action", "outcome"]]),
+        catalog.load("denoiser"),
+        trials.merge(others.rename(columns={"accuracy_recovered": CALIBRATED}), how="left"),
         parameters,
     )
 
 
-def _own(rows: pd.DataFrame) -> pd.DataFrame:
-    ours = rows[(rows["controller"] == PAPER) & (rows["classifier"] == CLASSIFIER)]
-    return ours.assign(severity=ours["severity"].fillna(0).astype(int))
+def _of(rows: pd.DataFrame, controller: str) -> pd.DataFrame:
+    theirs = rows[(rows["controller"] == controller) & (rows["classifier"] == CLASSIFIER)]
+    return theirs.assign(severity=theirs["severity"].fillna(0).astype(int))
 
 
-def corrections(also: Sequence[str], enlarge: int) -> dict[str, Correction]:
+def corrections(denoiser: Denoiser, also: Sequence[str], enlarge: int) -> dict[str, Correction]:
     """Denoisers that are always on, by the names of their columns.
 
     Args:
+        denoiser: the run's.
         also: further ones, as NAME=FILE.
         enlarge: of published ones among them.
     """
-    ungated = deepcopy(packaged_denoiser())
-    ungated.gate, ungated.strength = OPEN, 1.0
-    models = {PACKAGED: packaged_denoiser(), WHOLE: ungated, **named(also, enlarge)}
-    return {name: partial(denoise, model) for name, model in models.items()}
+    others = {name: partial(denoise, model) for name, model in named(also, enlarge).items()}
+    return {ACTION: partial(denoise, denoiser), WHOLE: partial(restore, denoiser), **others}
 
 
 def always_on(
@@ -137,17 +139,18 @@ def always_on(
 
 
 def cell_row(cell: Cell, accuracies: Mapping[str, float], trials: pd.DataFrame) -> dict[str, Any]:
-    """A row of the table: accuracies in percent, the controller's share of the packaged denoiser's
-    gain in percent, and what it did where that is little.
+    """A row of the table: accuracies in percent, how much of the action's gain `paper` reaches in
+    percent, and what it did where that is little.
     """
     recovered = 100 * trials["accuracy_recovered"].mean()
-    gain = accuracies[PACKAGED] - accuracies[SHIFTED]
+    gain = accuracies[ACTION] - accuracies[SHIFTED]
     share = 100 * (recovered - accuracies[SHIFTED]) / gain if gain >= LEAST_GAIN else np.nan
     return {
         "shift": readable(cell.shift),
         "severity": cell.severity or "",
         **accuracies,
-        RECOVERED: recovered,
+        PAPER: recovered,
+        CALIBRATED: 100 * trials[CALIBRATED].mean(),
         SHARE: share,
         WHY: what_was_done(trials) if share < ENOUGH else "",
     }
@@ -178,10 +181,10 @@ def summary(cells: pd.DataFrame) -> str:
     shares = ", ".join(f"{name}: {100 * points / loss:.1f}%" for name, points in given.items())
     counted = noises[SHARE].dropna()
     return (
-        f"Over the noises {loss:.1f} points are lost, of which come back by {shares}. The "
-        f"controller reaches {ENOUGH:.0f}% of what the packaged denoiser gains in "
-        f"{(counted >= ENOUGH).sum()} of {len(counted)} cells, and over all "
-        f"{100 * given[RECOVERED] / given[PACKAGED]:.1f}%."
+        f"Over the noises {loss:.1f} points are lost, of which come back by {shares}. `{PAPER}` "
+        f"reaches {ENOUGH:.0f}% of the action's gain in {(counted >= ENOUGH).sum()} of "
+        f"{len(counted)} cells, and over all {100 * given[PAPER] / given[ACTION]:.1f}%; "
+        f"`{CALIBRATED}` over all {100 * given[CALIBRATED] / given[ACTION]:.1f}%."
     )
 
 
@@ -190,11 +193,11 @@ def compose(benchmark: str, cells: pd.DataFrame) -> str:
     text = f"""# What a denoiser that is always on would give back: {benchmark}
 
 Written by `python -m benchmarks.denoiser_ceiling` from a run. Accuracy of `{CLASSIFIER}` in \
-percent on the shifted test sets as they are, with each denoiser always on, and as the run's \
-controller left them (mean over trials). Packaged, action: with its gate; network: all noise found \
-is taken off. Share: of what the packaged denoiser's action gains, in percent, where that is at \
-least {LEAST_GAIN:g} point; below {ENOUGH:.0f}% the first actions that the policy wanted and what \
-became of them, with the number of trials."""
+percent on the shifted test sets as they are, with the denoiser always on, and as the run's \
+controllers left them (mean over trials). Action: the denoiser with the gate that the run fitted; \
+all taken off: without it. Share: of the action's gain, how much `{PAPER}` reaches, in percent, \
+where that gain is at least {LEAST_GAIN:g} point; below {ENOUGH:.0f}% the first actions that the \
+policy wanted and what became of them, with the number of trials."""
     return f"{text}\n\n{table(cells, 1, **{SHARE: 0})}\n\n{summary(cells)}\n"
 
 
@@ -215,7 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     try:
         run = read_run(given.project, given.env)
-        methods = corrections(given.also, run.parameters.denoiser_training.enlarge)
+        methods = corrections(run.denoiser, given.also, run.parameters.denoiser_training.enlarge)
         rows = []
         with Console(stderr=True).status("") as status:
             for cell in run.cells:

@@ -60,11 +60,11 @@ def test_stored_images_are_what_a_file_holds(clean):
 
 def trials(*given: tuple[str, str, list[str]], recovered: float) -> pd.DataFrame:
     rows = pd.DataFrame(given, columns=["action", "outcome", "sequence"])
-    return rows.assign(accuracy_recovered=recovered)
+    return rows.assign(accuracy_recovered=recovered, calibrated=0.6)
 
 
 CELL = denoiser_ceiling.Cell("shot_noise", 2)
-ACCURACIES = {"shifted": 30.0, "packaged, action": 70.0, "packaged, network": 50.0}
+ACCURACIES = {"shifted": 30.0, "action": 70.0, "all taken off": 50.0}
 TAKEN = ("dncnn", "kept", ["dncnn", "clahe_2_2"])
 
 
@@ -89,7 +89,7 @@ def test_a_cell_tells_the_share_and_where_it_is_low_what_was_done():
 
 
 def test_where_the_denoiser_gains_nothing_there_is_no_share():
-    none = ACCURACIES | {"packaged, action": 30.5}
+    none = ACCURACIES | {"action": 30.5}
     row = denoiser_ceiling.cell_row(CELL, none, trials(TAKEN, recovered=0.2))
     assert np.isnan(row["share"])
     assert row["why"] == ""
@@ -110,7 +110,7 @@ def test_the_summary_counts_over_the_noises():
     )
     told = denoiser_ceiling.summary(cells)
     assert "60.0 points are lost" in told
-    assert "packaged, action: 66.7%, packaged, network: 33.3%, controller: 41.7%" in told
+    assert "action: 66.7%, all taken off: 33.3%, paper: 41.7%, calibrated: 50.0%" in told
     assert "in 1 of 2 cells, and over all 62.5%" in told
 
 
@@ -131,12 +131,15 @@ def test_a_finished_run_has_its_page(finished_run, tmp_path, capsys):
         ("gaussian noise", "5"),
     ]
     table = pd.read_csv(finished_run.data("08_reporting/main_table.csv"))
-    table = table[table["controller"] == "paper"]
-    ours = table[table["classifier"] == "standard"].set_index("shift")
-    for column, name in (("shifted", "shifted"), ("recovered", "controller")):
+    table = table[table["classifier"] == "standard"].set_index(["controller", "shift"])
+    for column, name, controller in (
+        ("shifted", "shifted", "paper"),
+        ("recovered", "paper", "paper"),
+        ("recovered", "calibrated", "calibrated"),
+    ):
         measured = [float(cell[name]) for cell in cells]
-        assert measured[0] == pytest.approx(ours.loc["none", column], abs=0.051)
-        noisy = ours.loc["gaussian_noise", column]
+        assert measured[0] == pytest.approx(table.loc[(controller, "none"), column], abs=0.051)
+        noisy = table.loc[(controller, "gaussian_noise"), column]
         assert np.mean(measured[1:]) == pytest.approx(noisy, abs=0.051)
     # A denoiser that lets nothing through leaves all as it is.
     assert all(cell["idle"] == cell["shifted"] for cell in cells)
