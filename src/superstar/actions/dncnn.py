@@ -66,7 +66,8 @@ class DnCNN(nn.Module):
             layers.append(nn.ReLU(inplace=True))
         layers.append(nn.Conv2d(width, outer, 3, padding=1))
         self.layers = nn.Sequential(*layers)
-        self._initialise()
+        if not self.layers[0].weight.is_meta:  # which waits for weights of a file
+            self._initialise()
 
     def _initialise(self) -> None:
         convolutions = [layer for layer in self.layers if isinstance(layer, nn.Conv2d)]

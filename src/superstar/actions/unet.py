@@ -74,7 +74,8 @@ class UNet(nn.Module):
         self.grow = nn.ModuleList(nn.ConvTranspose2d(b, a, 2, stride=2) for a, b, _ in above)
         self.up = nn.ModuleList(nn.Sequential(*_residuals(wide, count)) for wide, _, count in above)
         self.tail = nn.Conv2d(widths[0], outer, 3, padding=1)
-        self._initialise()
+        if not self.head.weight.is_meta:  # which waits for weights of a file
+            self._initialise()
 
     def _initialise(self) -> None:
         """Weights with which features are as large at the lowest level as at the highest."""

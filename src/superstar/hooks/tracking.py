@@ -174,20 +174,23 @@ def headlines(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def register_supervisor(run_id: str, benchmark: str) -> None:
-    """Register the supervisor of a run, if it made one, as the benchmark's newest version."""
+    """Log the supervisor that the run in progress made, if any, as a model that MLflow serves.
+
+    It is registered as the benchmark's newest version.
+    """
     import mlflow
     from mlflow.exceptions import MlflowException
+
+    from superstar.service import log_service
 
     client = mlflow.MlflowClient()
     made = {item.path for item in client.list_artifacts(run_id, str(Path(SUPERVISOR).parent))}
     if SUPERVISOR not in made:
         return
     name = f"supervisor-{benchmark}"
-    source = f"{client.get_run(run_id).info.artifact_uri}/{SUPERVISOR}"
+    folder = mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path=SUPERVISOR)
     try:
-        if not client.search_registered_models(f"name = '{name}'"):
-            client.create_registered_model(name)
-        client.create_model_version(name, source, run_id)
+        log_service(Path(folder), name)
     except MlflowException as error:  # Of servers without a registry; the artifact is there.
         logger.warning("%s is not registered in MLflow: %s", name, str(error).splitlines()[0])
 
