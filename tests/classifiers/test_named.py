@@ -344,7 +344,9 @@ def test_timms_errors_in_one_line(timm, monkeypatch):
         raise OSError("cannot reach the hub\nsecond line")
 
     timm.create_model = fail
-    with pytest.raises(InputError, match=r"timm:mininet cannot be downloaded \(cannot reach the hub\):"):
+    with pytest.raises(
+        InputError, match=r"timm:mininet cannot be downloaded \(cannot reach the hub\):"
+    ):
         load_named("timm:mininet")
 
 
