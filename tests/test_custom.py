@@ -152,7 +152,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
     assert "\n" not in told
     assert "did you mean 'colour'?" in told
     assert told.count(f"list of classes {tmp_path}/list does not exist") == 1
-    with pytest.raises(InputError, match=r"^classifier is not given.*1 files are no images"):
+    with pytest.raises(InputError, match=r"^classifier is not given.*1 files are not images"):
         fit(str(source), None, None, {})
     (source / "class 1" / "broken.png").unlink()
     with pytest.raises(InputError, match="at least 250 are needed, but train gets 48 of 120"):

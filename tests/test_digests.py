@@ -127,5 +127,5 @@ def test_names_may_be_any_bytes(tmp_path, folder):
 def test_what_cannot_be_read_is_named(tmp_path, folder):
     with pytest.raises(InputError, match=r"absent cannot be read \(No such file"):
         digest(tmp_path, folder, ["absent"])
-    with pytest.raises(InputError, match=r"cat is no file: remove it"):
+    with pytest.raises(InputError, match=r"cat is not a file: remove it"):
         digest(tmp_path, folder, ["cat"])

@@ -118,7 +118,7 @@ def test_a_killed_run_leaves_no_lock(tmp_path):
 def test_what_the_system_refuses_of_an_input_is_told_in_a_line(tmp_path):
     loop = tmp_path / "loop"
     loop.symlink_to(loop)
-    told = r"loop cannot be read \(Too many .*\): mend or remove it"
+    told = r"loop cannot be read \(Too many .*\): repair or remove it"
     with pytest.raises(InputError, match=told), _readable():
         loop.stat()
 

@@ -24,7 +24,7 @@ def load_images(source: str, count: int) -> NDArray[np.uint8]:
         count: images at most; those of a folder are spread evenly over its files, by name.
 
     Raises:
-        InputError: no such folder, no JPEG file in it, or a file that is no image.
+        InputError: no such folder, no JPEG file in it, or a file that is not an image.
     """
     if source == PHOTOS:
         return photo_windows(count, CROP, "corruptions")

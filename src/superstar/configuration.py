@@ -51,7 +51,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
             ("project_path", self._in_project),
             ("project_url", lambda relative: quote(self._in_project(relative))),
             ("from_project", self.from_project),
-            # Nothing given is a path too: whether one is needed, the run itself tells.
+            # An empty path is allowed here; the run refuses it where it needs one.
             ("given_path", lambda path: self.from_project(path or "")),
             ("beside", lambda path, ending: f"{Path(path)}{ending}"),
             ("oc.env", oc.env),
@@ -70,8 +70,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
     def from_project(self, given: Any) -> Any:
         """A path that a user gives: `~` is the home, a relative one starts at the project.
 
-        Links and `..` are followed. Of paths by name, and of a list of paths, each. What is no
-        path stays as it is, so that what takes it can say so.
+        Links and `..` are followed. A mapping or a list of paths is resolved path by path. Other
+        values are returned unchanged: the dataset that takes them refuses them.
         """
         if isinstance(given, Mapping):
             return {name: self.from_project(each) for name, each in given.items()}

@@ -226,7 +226,7 @@ def classifier_name(given: str | None) -> str:
 
 
 def _sides(found: LabelledFiles) -> set[tuple[int, int]]:
-    """Widths and heights of all images; what is none is named."""
+    """Widths and heights of all images; files that are not images are named in an error."""
     sides, refused = set(), []
     for files in [found.design, *([] if found.test is None else [found.test])]:
         for name in files.names:
@@ -239,7 +239,7 @@ def _sides(found: LabelledFiles) -> set[tuple[int, int]]:
     if refused:
         more = len(refused) - NAMED_AT_MOST
         named = [*refused[:NAMED_AT_MOST], *([f"and {more} more"] if more > 0 else [])]
-        raise InputError(f"{len(refused)} files are no images: {', '.join(named)}")
+        raise InputError(f"{len(refused)} files are not images: {', '.join(named)}")
     return sides
 
 

@@ -120,7 +120,7 @@ def read_image(
         reason = str(error).partition(",")[0]
         raise InputError(f"{name} is too large ({reason}): make it smaller") from error
     except UnidentifiedImageError as error:
-        raise InputError(f"{name} is no image that can be read: replace or remove it") from error
+        raise InputError(f"{name} is not a readable image: replace or remove it") from error
     except Exception as error:  # Pillow's decoders raise a dozen kinds.
         reason = next(iter(str(error).splitlines()), type(error).__name__)
         raise InputError(f"{name} is truncated or damaged ({reason}): replace it") from error
@@ -241,7 +241,7 @@ def _content(source: Source) -> bytes:
         return source.content
     path = Path(source)
     if path.exists() and not path.is_file():
-        raise InputError(f"{path} is no file, though it is named as an image: remove it")
+        raise InputError(f"{path} is not a file, though it is named as an image: remove it")
     try:
         return path.read_bytes()
     except FileNotFoundError as error:

@@ -106,7 +106,7 @@ def _look(folder: Path, names: Sequence[str]) -> tuple[str, int, int]:
     for name, path in zip(names, _paths(folder, names), strict=True):
         told = os.stat(path)
         if not stat.S_ISREG(told.st_mode):
-            raise InputError(f"{path} is no file: remove it")
+            raise InputError(f"{path} is not a file: remove it")
         times = f"{told.st_size} {told.st_mtime_ns} {told.st_ctime_ns}"
         digest.update(os.fsencode(f"{name} {times}\n"))
         newest, size = max(newest, told.st_ctime_ns), size + told.st_size

@@ -34,7 +34,7 @@ def check_name(kind: str, name: object, known: Collection[Any]) -> None:
 def unreadable(error: OSError) -> InputError:
     """An error for what the operating system refuses: permissions, links that go in circles, ..."""
     place, reason = error.filename or "an input", error.strerror or error
-    return InputError(f"{place} cannot be read ({reason}): mend or remove it")
+    return InputError(f"{place} cannot be read ({reason}): repair or remove it")
 
 
 def is_text(name: str) -> bool:

@@ -22,8 +22,7 @@ def recompressed(picture: NDArray[np.uint8], quality: int) -> NDArray[np.uint8]:
 def through_jpeg(images: Tensor, quality: int) -> Tensor:
     """Write and read images as JPEG with 4:2:0 chroma, as Pillow does by default.
 
-    Noise is no longer independent from pixel to pixel then: its chroma is that of blocks of two by
-    two pixels.
+    Noise is then no longer independent from pixel to pixel: two by two pixels share their chroma.
 
     Args:
         images: float32 (N, 3, H, W) in [0, 1].

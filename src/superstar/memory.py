@@ -21,8 +21,8 @@ _VARIABLES = {
 def keep_freed_memory() -> None:
     """Let this process and those that it starts keep what they free for the next batch.
 
-    glibc hands large blocks back at once and gets the next ones anew, whose pages the system then
-    has to clear and map. That takes more time than a small network's arithmetic on images of
+    glibc hands large blocks back at once and asks for new ones next time. The system then has to
+    clear and map their pages. That takes more time than a small network's arithmetic on images of
     224x224 pixels. With other C libraries nothing happens, nor where the user has set either
     threshold.
     """

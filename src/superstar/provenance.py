@@ -29,7 +29,7 @@ SPEED_ALONE = {
     "params:corrupt": frozenset({"batch_size", "input", "output"}),
     "params:recover": frozenset({"input", "output", "supervisor"}),
 }
-# These name shifts, of which frost depends on what is installed.
+# These name shifts, and frost depends on what is installed.
 SHIFTING = ("params:corrupt", "params:benchmark_generation")
 
 
@@ -91,7 +91,7 @@ def node_fingerprint(
 
 
 def _results_of(name: str, value: Any, digests: Digests) -> Any:
-    """A parameter's value without what has no bearing on results, with what else has."""
+    """The part of a parameter's value that decides results, with the files that it names."""
     if name in SPEED_ALONE:
         value = {key: part for key, part in value.items() if key not in SPEED_ALONE[name]}
     if name == "params:classifier_training":
@@ -122,7 +122,7 @@ def _named_file(name: str, digests: Digests) -> str:
 
 
 def _denoiser_of(source: str, digests: Digests) -> str:
-    """Where a denoiser comes from; of a file and of the package's, what tells the weights apart."""
+    """Where a denoiser comes from: a digest of its weights, unless the run trains it."""
     if source == "packaged":
         return PACKAGED_SHA256
     return source if source == "train" else digests.of_file(user_path(source))
@@ -141,8 +141,8 @@ def outdated(
         nodes: in an order in which they can run.
         parameters: values of all parameters that the nodes read.
         stamps: of the artifacts that are there, whole.
-        external: digests of what else the nodes read, as far as it can tell. What an environment
-            takes from there is no artifact of the node that makes it elsewhere.
+        external: digests of what else the nodes read, where there are any. An environment may
+            take from there what a node makes in another one.
         digests: for files that parameters name.
     """
     stale: set[str] = set()

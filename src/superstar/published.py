@@ -75,14 +75,14 @@ def _read_safetensors(path: Path) -> Any:
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is cut short, damaged or no checkpoint: get it again") from error
+        raise InputError(f"{path} is truncated or not a checkpoint: get it again") from error
 
 
 def _read_torch(path: Path, harmless: Sequence[str]) -> Any:
     stand_ins: list[Any] = [(_StandIn, name) for name in harmless]
     try:
         with torch.serialization.safe_globals(stand_ins), warnings.catch_warnings():
-            # Of sparse tensors, which are refused afterwards.
+            # PyTorch warns of sparse tensors, which are refused afterwards.
             warnings.simplefilter("ignore")
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # What PyTorch raises for a bad file has nothing in common.
@@ -92,7 +92,7 @@ def _read_torch(path: Path, harmless: Sequence[str]) -> Any:
                 f"{path} holds more than weights ({other[1]}), which is not read because it "
                 "could run code: load it with the code it came from and save its state_dict() alone"
             ) from error
-        raise InputError(f"{path} is cut short, damaged or no checkpoint: get it again") from error
+        raise InputError(f"{path} is truncated or not a checkpoint: get it again") from error
 
 
 def _state_dict(content: Any, path: Path) -> Mapping[Any, Any]:
@@ -134,7 +134,7 @@ def _tensors(state: Mapping[Any, Any], path: Path) -> Iterator[tuple[str, Tensor
     """Tensors of a state dict, under names without prefixes."""
     others = [str(key) for key, value in state.items() if not isinstance(value, Tensor)]
     if others or not state:
-        which = f"{others[0]} is no tensor" if others else "it is empty"
+        which = f"{others[0]} is not a tensor" if others else "it is empty"
         raise InputError(f"{path} holds no state dict ({which}): save one with torch.save")
     seen = set()
     for key, tensor in state.items():

@@ -49,7 +49,7 @@ def read_accuracies(files: Sequence[Path]) -> pd.DataFrame:
         accuracies.
 
     Raises:
-        InputError: a file that is no table, a missing column, a value that is no percentage, shares
+        InputError: not a table, a missing column, a value that is not a percentage, shares
             for percentages, or a shift and classifier that occur twice; with file and line.
     """
     table = _read(files, ["shift", "classifier"], {"shifted": PERCENT, "recovered": PERCENT})

@@ -22,7 +22,7 @@ def hold_out(
     Images that occur twice (CIFAR-100 has 14 pairs, some of two classes) are not held out, so that
     none is trained on and judged on; nor are those that equal a test image.
 
-    Of each class as large a share is held out as of the others, up to one image or two. The images
+    The same share of every class is held out, up to one image or two. The images
     held out come in pairs of one class, so that every second one makes a half in which all classes
     are as frequent as in the other; and classes take turns, so that the first ones stand for all.
 

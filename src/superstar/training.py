@@ -212,7 +212,7 @@ def fit(
         Mean loss of each epoch.
 
     Raises:
-        InputError: no item; a loss that is not finite; or one that has not fallen in time.
+        InputError: there are no items, or the loss is not finite or has not fallen in time.
     """
     items, device = whole(items, "items", 1), torch.device(schedule.device)
     checkpoint, epochs = schedule.checkpoint, schedule.epochs

@@ -337,7 +337,7 @@ def test_files_cut_short(kind, share, tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
     # A name that is cut looks like that of a foreign class.
-    message = "cut short, damaged or no checkpoint|holds more than weights .collections.Ord"
+    message = "truncated or not a checkpoint|holds more than weights .collections.Ord"
     with pytest.raises(InputError, match=message) as caught:
         load_published(path, "torchdistill")
     assert str(path) in str(caught.value)
@@ -375,9 +375,9 @@ def test_missing_files(tmp_path):
     [
         ([1, 2], "no state dict but list"),
         ({}, "it is empty"),
-        ({"epoch": 3}, "epoch is no tensor"),
-        ({"state_dict": {"epoch": 3}}, "epoch is no tensor"),
-        ({"state_dict": {"fc.weight": torch.ones(1), "steps": [1]}}, "steps is no tensor"),
+        ({"epoch": 3}, "epoch is not a tensor"),
+        ({"state_dict": {"epoch": 3}}, "epoch is not a tensor"),
+        ({"state_dict": {"fc.weight": torch.ones(1), "steps": [1]}}, "steps is not a tensor"),
         ({"a": {"w": torch.ones(1)}, "b": {"w": torch.ones(1)}}, r"several networks \(a, b\)"),
         ({"model.w": torch.ones(1), "module.w": torch.ones(1)}, "two tensors w"),
         ({"w": torch.tensor([1.0, float("nan")])}, "NaN or infinite"),

@@ -183,7 +183,7 @@ def test_half_downloaded_files(share, weights, path):
     torch.save(weights, path)
     whole = path.read_bytes()
     path.write_bytes(whole[: int(share * len(whole))])
-    with pytest.raises(InputError, match="cut short, damaged or no checkpoint") as caught:
+    with pytest.raises(InputError, match="truncated or not a checkpoint") as caught:
         load_published(path, "torchvision_resnet50")
     assert "\n" not in str(caught.value)
 

@@ -79,7 +79,7 @@ def test_what_is_missing_is_told(tmp_path, classes):
 def test_a_pipe_among_the_images_is_refused_rather_than_read(tmp_path):
     write(tmp_path / "set", ["n1", "n2"])
     os.mkfifo(tmp_path / "set" / "n1" / "pipe.png")
-    with pytest.raises(InputError, match=r"pipe\.png is no file: remove it"):
+    with pytest.raises(InputError, match=r"pipe\.png is not a file: remove it"):
         LabelledFilesDataset(folder=str(tmp_path / "set")).identity(Digests())
 
 
@@ -147,7 +147,7 @@ def test_the_identity_of_a_folder_is_that_of_its_images(tmp_path):
         (b"", "is empty"),
         (b"\n \n", "is empty"),
         (b"n1\nn2\nn1\n", "names 'n1' twice"),
-        (b"\xff\xfe\0n", "is no text"),
+        (b"\xff\xfe\0n", "is not text"),
     ],
 )
 def test_bad_lists_of_classes_are_named(tmp_path, content, message):

@@ -212,7 +212,7 @@ def test_nothing_is_listed_or_opened_before_it_is_asked_for(download, wnids, mon
         ("zoom_blur", "2"),
     }
     assert len(found) == len(NAMES)
-    with pytest.raises(InputError, match=r"ILSVRC2012_val_00002\.JPEG is no image"):
+    with pytest.raises(InputError, match=r"ILSVRC2012_val_00002\.JPEG is not a readable image"):
         found.batch(slice(2))
 
 

@@ -189,7 +189,7 @@ def checked_and_read(dataset):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (damaged_table, "test-00000.*is no whole parquet table"),
+        (damaged_table, "test-00000.*is not a whole parquet table"),
         (damaged_image, r"test-00000.*row 1 is"),
         (no_labels, "has no column fine_label or label; there are: img"),
         (no_test, "holds tables, but none of its test images"),
@@ -296,7 +296,7 @@ def test_damaged_metadata_leaves_the_names_to_a_file(told, tmp_path):
     (tmp_path / "fine_label_names.txt").write_text("\n".join(NAMES), encoding="utf-8-sig")
     assert checked_and_read(dataset).class_names == NAMES
     (tmp_path / "fine_label_names.txt").write_bytes("äpple\nbear\ncrab\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"fine_label_names\.txt is no text: it must be text"):
+    with pytest.raises(InputError, match=r"fine_label_names\.txt is not text: it must be text"):
         checked_and_read(dataset)
 
 

@@ -392,7 +392,7 @@ def test_what_is_no_image_file_is_listed_with_its_reason(tmp_path):
         "notes.txt": "its ending is not that of an image",
         "nnnnnnnnn": "its name is too long",
         "\\xff.png": "its name is not text in UTF-8",
-        "nowhere.j": "it is no file, or a link that leads nowhere",
+        "nowhere.j": "it is not a file, or a link that leads nowhere",
         "linked": "a link to a folder is not followed",
     }
     with pytest.raises(InputError, match="holds no images"):

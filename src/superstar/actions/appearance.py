@@ -79,7 +79,7 @@ class Appearance:
 
     @classmethod
     def pooled(cls, parts: Sequence["Appearance"], counts: Sequence[int]) -> "Appearance":
-        """Of sets of images together, from each set's own and how many images it has."""
+        """The statistics of several sets together, from those of each and its number of images."""
         shares = np.asarray(counts) / sum(counts)
 
         def mean(name: str, power: int = 1) -> Any:

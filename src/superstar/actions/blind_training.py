@@ -115,8 +115,8 @@ def gate_of(
     Args:
         network: a trained denoiser.
         clean: sets of clean images, uint8 (H, W, 3), of any sizes.
-        clean_share: of each set, in all but that share of which less noise is found than at the
-            gate's lower end.
+        clean_share: share of each set in which more noise may be found than at the gate's lower
+            end.
         margin: by which that is multiplied.
         rise: the upper end as a multiple of the lower one.
         jpeg_quality: of the JPEG that clean images may have gone through.

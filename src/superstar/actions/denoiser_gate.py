@@ -10,7 +10,7 @@ from superstar.actions.unet import UNet, noise_found
 from superstar.errors import InputError
 
 LEAST = 0.1 / 255
-"""Of the lower end, for clean images in which no noise is found at all."""
+"""The gate's lower end where no noise at all is found in the clean images."""
 
 
 def fit_gate(
@@ -31,8 +31,8 @@ def fit_gate(
         clean: float32 (N, 3, H, W) in [0, 1], as they come.
         noisy: the same images under noise, one batch a strength of it.
         accuracy: of the classifier on those images, corrected.
-        clean_share: of the clean images, in all but that share of which less noise is found than
-            at the gate's lower end.
+        clean_share: share of the clean images in which more noise may be found than at the gate's
+            lower end.
         margin: by which that is multiplied.
         rise: the upper end as a multiple of the lower one.
         strengths: among which the one with the highest mean accuracy is chosen, the first of

@@ -97,7 +97,7 @@ def _complaint(
     shapes = _shapes(weights, prefix, places, normed, width, channels)
     for name in (*shapes, *weights):
         if name not in shapes:
-            return f"{name} is no part of it"
+            return f"{name} is not part of it"
         if name not in weights:
             return f"{name} is missing"
         if weights[name].shape != shapes[name]:

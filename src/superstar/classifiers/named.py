@@ -71,7 +71,7 @@ class NamedClassifier(Classifier):
             source, model = _source(name)
             if (source is OWN or file_of(name)) and name not in _asked_for:
                 raise InputError(
-                    f"{name} is code that no file may run: name it in "
+                    f"{name} is code that a file must not run: name it in "
                     "classifier_training.published, or call check_named"
                 )
             source.check(model)
@@ -120,7 +120,7 @@ def _again(arguments: dict[str, Any], weights: dict[str, Tensor]) -> NamedClassi
 
 
 def check_named(name: str) -> None:
-    """Refuse a name of which `load_named` can make nothing; no weights are read or downloaded.
+    """Refuse a name that `load_named` cannot resolve; no weights are read or downloaded.
 
     From then on files of classifiers may name it, too, if it is of a user's own code.
 
@@ -142,7 +142,7 @@ def load_named(name: str, size: int = 224, classes: int | None = None) -> NamedC
 
     Raises:
         InputError: as `check_named`; weights that cannot be downloaded, are damaged or do not fit;
-            a network that makes no logits of such images.
+            a network that does not turn such images into logits.
     """
     check_named(name)
     source, model = _source(name)
@@ -319,7 +319,7 @@ def _pretrained_timm(model: str) -> Pretrained:
         network = timm.create_model(model, pretrained=True)
     except Exception as error:  # What timm raises without a network has nothing in common.
         raise InputError(
-            f"the weights of timm:{model} cannot be had ({_first_line(error)}): "
+            f"the weights of timm:{model} cannot be downloaded ({_first_line(error)}): "
             "try again with a network"
         ) from error
     return network, network.pretrained_cfg["mean"], network.pretrained_cfg["std"]
@@ -345,7 +345,7 @@ def _script(path: str) -> Asked:
         with warnings.catch_warnings(action="ignore"):  # PyTorch would have others make such files.
             network = torch.jit.load(user_path(path), map_location="cpu").eval()
     except RuntimeError as error:
-        raise InputError(f"{path} is no TorchScript file that can be read") from error
+        raise InputError(f"{path} is not a TorchScript file that can be read") from error
     # Called, not held: what modules can do, scripts can in part alone.
     return Asked(lambda images: network(images))
 
@@ -356,7 +356,7 @@ def _session(path: str) -> Asked:
     try:
         session = InferenceSession(user_path(path), providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime raises kinds of its own.
-        raise InputError(f"{path} is no ONNX file that can be read") from error
+        raise InputError(f"{path} is not an ONNX file that can be read") from error
     (given, *_), (scores, *_) = session.get_inputs(), session.get_outputs()
     together = given.shape[0] if isinstance(given.shape[0], int) else None
 

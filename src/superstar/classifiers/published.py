@@ -243,7 +243,7 @@ NUMPY_SCALARS = ("numpy.dtype", "numpy.core.multiarray.scalar", "numpy._core.mul
 
 LAYOUTS = {
     # yoshitomo-matsubara/torchdistill: models/classification/wide_resnet.py; the normalisation is
-    # that of configs/sample/cifar100, of which the released WRN-28-10 is a result.
+    # that of configs/sample/cifar100, which made the released WRN-28-10.
     "torchdistill": _wide_resnet(
         "raw_shortcut",
         "layer{}",

@@ -44,8 +44,8 @@ def train_puzzlemix(
 
     As in the paper, but for this: mask and movement are each optimised once, in this order, and
     both exactly (the authors' program cuts graphs by α-β swaps and assigns places row by row);
-    blocks move on the grid of the mask; the loss is cross-entropy, of which the program takes the
-    binary form; training starts from a trained classifier; no adversarial noise.
+    blocks move on the grid of the mask; the loss is cross-entropy, where the program
+    takes its binary form; training starts from a trained classifier; no adversarial noise.
 
     Args:
         standard: where to start from; not changed.
@@ -253,8 +253,8 @@ def _border_distances(
 ) -> tuple[NDArray[np.float64], ...]:
     """Distances in [0, 1] of the colours at the borders of blocks that follow along an axis.
 
-    Of the image to itself, of it to its partner behind the border, of the partner to it behind
-    the border, of the partner to itself: each (N, grid − 1, grid) or (N, grid, grid − 1).
+    Four arrays (N, grid − 1, grid) or (N, grid, grid − 1). Before and behind the border lie, in
+    turn: image and image, image and partner, partner and image, partner and partner.
     """
     along = images if axis == 1 else images.transpose(2, 3)
     block = [side // grid for side in along.shape[2:]]

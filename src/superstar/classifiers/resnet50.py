@@ -7,10 +7,10 @@ from torch import Tensor
 from superstar.classifiers.classifier import Classifier
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
-"""Of each colour channel of ImageNet's images, as nearly all code bases round it."""
+"""Means of the colour channels of ImageNet's images, as nearly all code bases round them."""
 
 IMAGENET_STD = (0.229, 0.224, 0.225)
-"""Standard deviations likewise."""
+"""Their standard deviations."""
 
 
 class ResNet50(Classifier):

@@ -35,7 +35,7 @@ def initialised(build: Callable[[], Network], seed: int) -> Network:
 
 @dataclass(frozen=True)
 class ClassifierSchedule(Schedule):
-    """A schedule, and what is done to every image first, whatever the scheme.
+    """A schedule, and the augmentation that every scheme begins with.
 
     Attributes:
         shift: largest shift in pixels along either axis, before any other augmentation.

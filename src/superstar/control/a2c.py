@@ -28,7 +28,7 @@ def train_a2c(
     reward_scale: float = 0.01,
     seed: int = 0,
 ) -> Actor:
-    """Learn a policy with A2C as stable-baselines3 has it, on networks of the paper's shape.
+    """Learn a policy with stable-baselines3's A2C, on networks of the paper's shape.
 
     Its defaults, which differ from the paper's: an update every five steps with returns
     bootstrapped by the critic (also beyond the horizon of an episode), RMSprop, no exploration but

@@ -80,7 +80,7 @@ class Actor(_Perceptron):
         chances = torch.softmax(logits, dim=-1).cpu().numpy()
         if not np.isfinite(chances).all():
             raise InputError(
-                "the policy's probabilities are no numbers: its training has diverged; lower "
+                "the policy's probabilities are not numbers: its training has diverged; lower "
                 "learning_rate or reward_scale"
             )
         return chances

@@ -50,11 +50,11 @@ class TreeFit:
 
 
 def shared_reference(points: Tensor, own: Callable[[int], Tensor], share: float) -> Tensor:
-    """Points to measure a shifted set's distance to, of which some are its own clean images'.
+    """Points to measure a shifted set's distance to; some are its own clean images'.
 
-    The authors drew a shifted batch and a clean one from the same images, so that on CIFAR-100 a
-    tenth stands on both sides, and chose the R² to exceed by such distances. Between disjoint sets
-    the distance is larger the less the shift, and R² less.
+    The authors drew a shifted batch and a clean one from the same images, so on CIFAR-100 a tenth
+    stands on both sides. They chose the threshold of R² by such distances. Disjoint sets are
+    further apart, the more so the less the shift, and R² is lower.
 
     Args:
         points: of clean validation images, (N, dimensions).

@@ -174,8 +174,8 @@ def evaluate_cell(
         for trial, (recovery, first) in enumerate(zip(recoveries, wanted, strict=True))
         for classifier in classifiers
     ]
-    # What stays of each part has its place before: small blocks that are kept between large ones
-    # that are not would leave memory in pieces, and a process that grows with the set.
+    # The results' memory is taken first: small blocks kept between large ones that are freed would
+    # fragment it, and the process would grow with the set.
     states = torch.empty(len(images), len(FEATURES), dtype=torch.float64)
     for part in parts(len(images), protocol.network_batch):
         states[part] = state_features(images.batch(part))

@@ -180,9 +180,9 @@ def told_apart(
 
     Args:
         first: histograms of images, (n, bands, bins).
-        second: of others, (m, bands, bins).
+        second: of other images, (m, bands, bins).
         ruler: whose scale counts.
-        rate: at which two sets from one distribution are told apart.
+        rate: of false alarms, where both sets come from one distribution.
         rng: of the permutations.
     """
     union = np.cumsum(np.concatenate([first, second]), axis=2) / ruler.spread[:, None]

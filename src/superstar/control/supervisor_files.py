@@ -83,7 +83,7 @@ def publish(path: str | PathLike[str], write: Callable[[Path], None]) -> None:
         )
         if foreign:
             raise InputError(
-                f"{path} holds {foreign[0]!r}, which is no part of a supervisor: "
+                f"{path} holds {foreign[0]!r}, which is not part of a supervisor: "
                 "choose another folder"
             )
     path.parent.mkdir(parents=True, exist_ok=True)

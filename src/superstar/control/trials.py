@@ -39,8 +39,8 @@ def surrogate_shifts(
 ) -> list[Shifts]:
     """Clean images, every surrogate at every severity, and pairs of unlike ones at equal severity.
 
-    Those whose names begin alike (gamma_increase, gamma_decrease) are no pair. `LINE_BLUR` has
-    severities of its own, as many as asked for, and is in no pair.
+    Surrogates whose names begin alike (gamma_increase, gamma_decrease) are not paired. `LINE_BLUR`
+    has severities of its own, as many as asked for, and is not paired either.
     """
     single: list[Shifts] = [((name, level),) for name in names for level in severities]
     pairs: list[Shifts] = [

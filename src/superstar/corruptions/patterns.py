@@ -19,7 +19,7 @@ def single_frequency_greyscale(
 ) -> NDArray[np.float32]:
     """Add a plane wave from -`height` to `height`, the same to all channels.
 
-    Of its two frequencies, down and across, one is uniform up to π a pixel, the other up to the
+    It has two frequencies, down and across. One is uniform up to π a pixel, the other up to the
     first.
     """
     rows, columns = (np.arange(side) for side in images.shape[2:])

@@ -5,10 +5,10 @@ package `imagecorruptions-imaug` carries them. Where it is installed its photogr
 its files, none of its code being run: who installs it wants the benchmark itself. Elsewhere
 `frost_drawings` draws textures with the photographs' colours and contrasts at every scale.
 
-So frost, and frost alone, differs between two machines of which one has that package, as results
+So frost, and frost alone, differs between a machine with that package and one without, as results
 differ between versions of any dependency. It never differs within a process: the choice is made
-once, logged, and told by `frost_source`, which whoever writes corrupted sets should record beside
-them. A damaged installation is an error, not a silent change of textures.
+once and logged. `frost_source` tells it; record that beside corrupted sets that you write. A
+damaged installation is an error, not a silent change of textures.
 """
 
 import logging

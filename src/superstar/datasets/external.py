@@ -1,4 +1,4 @@
-"""Data of others, which no node of the project makes: read only, without our stamps."""
+"""External data, which no node makes: read only, without stamps."""
 
 from abc import abstractmethod
 from typing import Any, NoReturn

@@ -36,7 +36,7 @@ def find_tables(folder: Path) -> Tables:
     """The shards by split; of a split that is not there, none.
 
     Raises:
-        InputError: shards in several places, of which it is not told which to read.
+        InputError: shards in several places, so that it is not clear which to read.
     """
     usual = [folder, folder / "data"]
     others = sorted(path for path in folder.glob("[!.]*") if path.is_dir() and path not in usual)
@@ -146,4 +146,4 @@ def _read(reader: Callable[[Path], Any], path: Path) -> Any:
         return reader(path)
     except (pa.ArrowException, OSError) as error:
         reason = " ".join(str(error).split())
-        raise InputError(f"{path} is no whole parquet table ({reason})") from error
+        raise InputError(f"{path} is not a whole parquet table ({reason})") from error

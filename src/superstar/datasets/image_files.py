@@ -90,7 +90,7 @@ def read_class_list(path: Path) -> tuple[str, ...]:
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no text: {expected}") from error
+        raise InputError(f"{path} is not text: {expected}") from error
     names = tuple(name for line in lines if (name := line.strip()))
     if not names:
         raise InputError(f"{path} is empty: {expected}")
@@ -234,7 +234,7 @@ class LabelledFilesDataset(ExternalFolder):
     """Clean image files by class (read only).
 
     Either `train/<class>/<file>` and `val/<class>/<file>` (or `test/`), or `<class>/<file>` alone,
-    whose split is for who reads them to make. Any of the classes may be absent.
+    which the reader splits. Any of the classes may be absent.
 
     Args:
         folder: where they lie.

@@ -80,7 +80,7 @@ class LabelledImagesDataset(ExternalFolder):
             read_torchvision(self._folder)  # A second's work, which checks the files' sums.
 
     def identity(self, digests: Digests) -> str:
-        """A digest of the files; CIFAR-100 of torchvision is the same downloaded or not."""
+        """A digest of the files; torchvision's CIFAR-100 has one name, downloaded or not."""
         if self._folder is None:
             return "none"
         try:

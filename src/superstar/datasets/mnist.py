@@ -37,7 +37,7 @@ class MnistDataset(ExternalFolder):
         """Nothing: whether it is used at all, the node knows that reads it."""
 
     def identity(self, digests: Digests) -> str:
-        """It is the same downloaded or not."""
+        """One name, downloaded or not."""
         return "mnist"
 
     def _read(self) -> ImageSet:

@@ -139,8 +139,8 @@ class TransferredPoliciesDataset(ExternalDataset):
         metadata: for Kedro's plugins.
 
     Raises:
-        InputError: `benchmarks` is no list of names; `published` is not files by name, or has the
-            name of a benchmark.
+        InputError: `benchmarks` is not a list of names; `published` is not files by name, or
+            has the name of a benchmark.
     """
 
     def __init__(

@@ -12,9 +12,9 @@ import pandas as pd
 from kedro_datasets._typing import HTMLPreview, JSONPreview, TablePreview
 
 ROWS = 50
-"""Of a table."""
+"""Rows of a table that are shown."""
 ITEMS = 8
-"""Of a list in a table's cell."""
+"""Items of a list in a cell that are shown."""
 
 
 def if_made(preview: Callable[[Any], Any]) -> Callable[[Any], Any]:

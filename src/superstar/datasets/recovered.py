@@ -84,7 +84,7 @@ def _unfit(path: Path, name: str) -> str | None:
     if len(os.fsencode(path.name)) > LONGEST_NAME:
         return "its name is too long"
     if not path.is_file():
-        return "it is no file, or a link that leads nowhere"
+        return "it is not a file, or a link that leads nowhere"
     return None if os.access(path, os.R_OK) else "it may not be read"
 
 

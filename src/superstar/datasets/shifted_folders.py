@@ -77,7 +77,7 @@ class ShiftedFoldersDataset(ImageFoldersDataset):
         told = {
             "folder": str(data.external or ""),
             "shifts": list(data.taken),
-            # So that what is made of sets of others is made again once they change.
+            # What is made from external sets is then made again once they change.
             "made_from": self._making if data.taken else None,
         }
         yield EXTERNAL, partial(_write_text, json.dumps(told))

@@ -31,7 +31,7 @@ class StageTimesDataset(AbstractDataset[NoReturn, pd.DataFrame]):
     def load(self) -> pd.DataFrame:
         """What has been noted so far, in the order in which the nodes ended.
 
-        A file that is no such table counts as none: it is a mere log, and begun anew.
+        A file that is not such a table counts as absent: the log begins anew.
         """
         try:
             table = pd.read_csv(self._filepath)

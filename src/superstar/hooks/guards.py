@@ -55,7 +55,7 @@ class LockHook:
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> Generator[None, Any, Any]:
         """Take the lock before anything is looked at, and keep it unless the run is refused."""
-        self._release()  # Of a run in this process that Ctrl-C ended, of which no hook is told.
+        self._release()  # A run before this one in this process: Ctrl-C calls no hook.
         if any(stage_of(node) not in ELSEWHERE for node in pipeline.nodes):
             self._take(Path(run_params["project_path"]), catalog.load("params:benchmark"))
         try:
@@ -286,7 +286,7 @@ class ProvenanceHook:
                 yield name, dataset
 
     def _identities(self, names: Iterable[str]) -> dict[str, str]:
-        """What data of others hold."""
+        """The contents of external data, by name."""
         datasets = {n: self._catalog.get(n) for n in sorted(names) if not is_parameter(n)}
         with _readable():
             return {

@@ -35,12 +35,12 @@ def cai_lim_distance(
     0 for other sets too.
 
     The infimum is over a set that is not convex, so no method here finds it for sure. This one
-    descends from several starts, by turns to the optimal coupling and to a better V and c for it,
-    neither of which raises the value, and returns the lowest value it met, which some admissible V
-    and c do not exceed. Where points of `b` come from those of `a` in the same order, the bound of
-    a set and its own projection is 0. Where the order is not known it can stay far above the
-    infimum, as high as for unrelated sets: more restarts lower it, without a warranty. Starts: V
-    drawn at random, the principal axes of both sets laid upon each other, and, where the sets are
+    descends from several starts, by turns to the optimal coupling and to a better V and c for it.
+    Neither step raises the value. It returns the lowest value that it met, an upper bound. Where
+    points of `b` come from those of `a` in the same order, the bound of a set and its own
+    projection is 0. Where the order is not known it can stay far above the infimum, as high as for
+    unrelated sets: more restarts lower it, without a warranty. Starts: V drawn at random, the
+    principal axes of both sets laid upon each other, and, where the sets are
     equally large, V fitted to the points in the order in which they are given.
 
     Args:

@@ -31,8 +31,8 @@ class _Product(Projection):
         """The matrix (m, n), one row a dimension of the points."""
 
     def _project(self, gray: NDArray[np.float32]) -> NDArray[np.float32]:
-        # PyTorch's product, whose threads the rest of the package uses as well: those of NumPy's
-        # would compete with them.
+        # PyTorch's product, since NumPy's threads would compete with those that the rest of the
+        # package uses.
         return (torch.from_numpy(gray) @ torch.from_numpy(self._matrix).T).numpy()
 
 

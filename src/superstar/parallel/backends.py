@@ -72,7 +72,7 @@ def tell_of_death(reason: str, calls: int) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    """An error in a line: what an `InputError` says, of others the kind too."""
+    """An error in one line: its text, after its class unless it is an `InputError`."""
     line = next((line for line in str(error).splitlines() if line.strip()), "")
     if isinstance(error, InputError) and line:
         return line

@@ -73,8 +73,8 @@ def at_address(address: str) -> Iterator[Client]:
     """A client of a cluster that others started.
 
     Raises:
-        InputError: no scheduler answers, or there are no workers, or such as would not do the
-            same as this process.
+        InputError: no scheduler answers, there are no workers, or they run other versions or
+            several calls in a process.
     """
     place = urlsplit(address if "://" in address else f"tcp://{address}")
     try:

@@ -94,7 +94,7 @@ def _number(word: str) -> int | float | str:
     return word
 
 
-# Lists, or on the command line, whose commas part parameters, words with spaces between.
+# Lists. On the command line, where commas separate parameters: words with spaces between.
 # Shifts: names of shifts, composites and sets of shifts, the sets spelt out.
 Shifts = Annotated[
     list[str],

@@ -52,7 +52,7 @@ class Gate(Section):
 
 
 class BlindTraining(Section):
-    """Of the denoiser that the package brings along, on the images of environment `denoiser`."""
+    """Training of the package's denoiser, on the images of environment `denoiser`."""
 
     widths: Annotated[list[Count], Field(min_length=1)]
     blocks: Annotated[list[Count], Field(min_length=1)]

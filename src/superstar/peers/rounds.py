@@ -36,8 +36,8 @@ def go_through(
         batches: images in the order in which they come, float32 (N, 3, H, W) in [0, 1].
         labels: of each batch, (N,).
         fronts: by name.
-        peers: of each front the peers behind it, by name.
-        every: of peers that are slow, one image in so many is asked for.
+        peers: by front, the peers behind it by name.
+        every: slow peers are asked for one image in so many.
 
     Returns:
         A row a front and peer: their names, `hits`, whether each image's class was found, float32

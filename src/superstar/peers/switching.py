@@ -31,7 +31,7 @@ class Switching:
         """Learn nothing."""
 
     def predict(self, batch: Tensor) -> Tensor:
-        """Logits of the image where it is as sure as its correction, else those of the latter."""
+        """Logits of the image where they are as sure as its correction's, else the latter."""
         first, second = answer(self.network, batch), answer(self.network, self._correct(batch))
         return torch.where((entropy(first) <= entropy(second))[:, None], first, second)
 

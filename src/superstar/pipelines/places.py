@@ -47,7 +47,7 @@ def check_apart(stage: str, given: Any, source: Path, target: Path) -> None:
 
 
 def check_writable(stage: str, given: Any, target: Path) -> None:
-    """Refuse an output whose name is no text, or that cannot be made.
+    """Refuse an output that cannot be made, or whose name is not UTF-8.
 
     Raises:
         InputError: why.

@@ -31,8 +31,8 @@ def generate_benchmark(
 ) -> dict[str, Callable[[], Iterable[ImageSet]]] | FolderBenchmark:
     """Every shift at five severities, and `none`, the clean set itself.
 
-    Shifts of others are taken as they are; the others are made. Of files, `none` goes
-    through the same JPEG as the others.
+    External shifts are taken as they are; all others are made. If the images are files, `none`
+    goes through the same JPEG as the rest.
 
     Raises:
         InputError: external sets of other images than the test set.

@@ -164,7 +164,7 @@ class Work:
     def write(self, name: str, output: str, decision: dict[str, Any], path: Path) -> None:
         """Write a file's copy, called `output`, to `path`.
 
-        At its own size a file that nothing is done to stays as it is, byte for byte.
+        At its own size, a file that needs no correction is copied byte for byte.
 
         Raises:
             InputError: it cannot be read or written, or is too large for its plan.
