@@ -173,17 +173,18 @@ def test_headlines_are_few():
     assert tracking.headlines({}) == {}
 
 
-def test_the_supervisor_of_a_run_is_a_version_of_the_benchmarks(session, finished_run):
-    one = session()
-    run = one.begin()
-    folder = finished_run.data("06_models/supervisor")
-    mlflow.log_artifacts(str(folder), "models/supervisor")
-    one.end()
-    client = mlflow.MlflowClient()
-    (registered,) = client.search_model_versions("name = 'supervisor-photos'")
-    assert registered.run_id == run.info.run_id
-    kept = mlflow.artifacts.download_artifacts("models:/supervisor-photos/1/artifacts/supervisor")
-    assert {path.name for path in Path(kept).iterdir()} == {path.name for path in folder.iterdir()}
+def test_the_supervisor_of_a_run_is_a_version_of_the_benchmarks(session, tmp_path):
+    (tmp_path / "supervisor").mkdir()
+    (tmp_path / "supervisor" / "actor.safetensors").touch()
+    for version in ("1", "2"):
+        one = session()
+        run = one.begin()
+        mlflow.log_artifacts(str(tmp_path / "supervisor"), "models/supervisor")
+        one.end()
+        registered = mlflow.MlflowClient().get_model_version("supervisor-photos", version)
+        assert registered.run_id == run.info.run_id
+    folder = mlflow.artifacts.download_artifacts("models:/supervisor-photos/2")
+    assert (Path(folder) / "actor.safetensors").is_file()
 
 
 def test_a_server_that_is_not_there_is_told_at_once(monkeypatch, tmp_path):

@@ -41,7 +41,7 @@ class TrackingHook:
     @hook_impl(wrapper=True)
     def after_context_created(self, context: KedroContext) -> Generator[None, Any, Any]:
         """Make sure that the store answers, and let one process at a time set it up."""
-        self._end("KILLED")  # A run before this one in this process: Ctrl-C calls no hook.
+        self._end("KILLED")  # A run in this process that Ctrl-C ended, of which no hook is told.
         self._context = context
         store = context.config_loader["mlflow"]["server"]["mlflow_tracking_uri"]
         check_server(store)
@@ -174,23 +174,20 @@ def headlines(metrics: Mapping[str, float]) -> dict[str, float]:
 
 
 def register_supervisor(run_id: str, benchmark: str) -> None:
-    """Log the supervisor that the run in progress made, if any, as a model that MLflow serves.
-
-    It is registered as the benchmark's newest version.
-    """
+    """Register the supervisor of a run, if it made one, as the benchmark's newest version."""
     import mlflow
     from mlflow.exceptions import MlflowException
-
-    from superstar.service import log_service
 
     client = mlflow.MlflowClient()
     made = {item.path for item in client.list_artifacts(run_id, str(Path(SUPERVISOR).parent))}
     if SUPERVISOR not in made:
         return
     name = f"supervisor-{benchmark}"
-    folder = mlflow.artifacts.download_artifacts(run_id=run_id, artifact_path=SUPERVISOR)
+    source = f"{client.get_run(run_id).info.artifact_uri}/{SUPERVISOR}"
     try:
-        log_service(Path(folder), name)
+        if not client.search_registered_models(f"name = '{name}'"):
+            client.create_registered_model(name)
+        client.create_model_version(name, source, run_id)
     except MlflowException as error:  # Of servers without a registry; the artifact is there.
         logger.warning("%s is not registered in MLflow: %s", name, str(error).splitlines()[0])
 
