@@ -34,7 +34,7 @@ from pkgutil import walk_packages
 import superstar
 
 WITH_KEDRO = {"cli", "configuration", "custom", "datasets", "hooks", "pipeline_registry"}
-LEFT_OUT = WITH_KEDRO | {"__main__", "parallel", "pipelines", "settings"}
+LEFT_OUT = WITH_KEDRO | {"__main__", "parallel", "pipelines", "service", "settings"}
 names = [
     module.name
     for module in walk_packages(superstar.__path__, "superstar.", onerror=lambda name: None)

@@ -1,7 +1,6 @@
 """Runs in MLflow: told from one another, closed however they end."""
 
 import socket
-from pathlib import Path
 from types import SimpleNamespace
 
 import mlflow
@@ -173,18 +172,26 @@ def test_headlines_are_few():
     assert tracking.headlines({}) == {}
 
 
-def test_the_supervisor_of_a_run_is_a_version_of_the_benchmarks(session, tmp_path):
-    (tmp_path / "supervisor").mkdir()
-    (tmp_path / "supervisor" / "actor.safetensors").touch()
+def test_the_model_of_a_run_is_a_version_of_the_benchmarks_supervisor(session, tmp_path):
+    (tmp_path / "model.py").write_text(
+        "import mlflow\n"
+        "class Echo(mlflow.pyfunc.PythonModel):\n"
+        "    def predict(self, context, model_input): return model_input\n"
+        "mlflow.models.set_model(Echo())\n"
+    )
     for version in ("1", "2"):
         one = session()
         run = one.begin()
-        mlflow.log_artifacts(str(tmp_path / "supervisor"), "models/supervisor")
+        mlflow.pyfunc.log_model(
+            name="supervisor", python_model=str(tmp_path / "model.py"), pip_requirements=[]
+        )
         one.end()
         registered = mlflow.MlflowClient().get_model_version("supervisor-photos", version)
         assert registered.run_id == run.info.run_id
-    folder = mlflow.artifacts.download_artifacts("models:/supervisor-photos/2")
-    assert (Path(folder) / "actor.safetensors").is_file()
+    assert mlflow.pyfunc.load_model("models:/supervisor-photos/2").predict("a") == "a"
+    session().begin()
+    session().end()
+    assert len(mlflow.MlflowClient().search_model_versions("name = 'supervisor-photos'")) == 2
 
 
 def test_a_server_that_is_not_there_is_told_at_once(monkeypatch, tmp_path):

@@ -1,19 +1,23 @@
 """A toy world where every figure can be worked out by hand, and synthetic photographs."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import gymnasium
 import numpy as np
 import torch
 from gymnasium import spaces
+from sklearn.tree import DecisionTreeClassifier
 from torch import Tensor
 
 from superstar.actions.appearance import Appearance
+from superstar.control import Supervisor
 from superstar.control.calibrated import Calibrated, Limits
 from superstar.control.gate import calibrate_gate
+from superstar.control.networks import Actor
 from superstar.control.worth import Worth
+from superstar.measures import Projection
 from superstar.measures.bands import Bands, band_histograms
 from superstar.measures.rulers import BandRuler
 
@@ -29,6 +33,30 @@ def calibrated(height: int, width: int) -> Calibrated:
     gate = calibrate_gate(ruler, band_histograms(others), rate=0.02, draws=300, sizes=(1, 10, 50))
     worth = dict.fromkeys(["match_contrast", "match_tone", "dncnn"], WORTHY)
     return Calibrated(ruler, Appearance.of(clean), gate, worth, LIMITS)
+
+
+def supervisor_for(side: int) -> Supervisor:
+    """With the controller of `calibrated`, but without the denoiser, which is slow here."""
+    torch.manual_seed(0)
+    colours = {"mean": (0.4, 0.5, 0.6), "std": (0.2, 0.25, 0.3)}
+    projection = Projection.create("dct", n=side**2, m=40, seed=3, **colours)
+    controller = calibrated(side, side)
+    worth = {name: w for name, w in controller.worth.items() if "dncnn" not in name}
+    actions = ("nop", "wavelet_bayes", "clahe_2_1")
+    return Supervisor(
+        actor=Actor(len(actions)),
+        tree=DecisionTreeClassifier(random_state=0).fit(np.zeros((2, 3)), [1, 1]),
+        denoiser=None,
+        validation_points=projection(photographs(10, side, side, seed=9)),
+        projection=projection,
+        alpha=0.5,
+        beta=0.999,
+        horizon=3,
+        actions=actions,
+        image_size=(side, side),
+        benchmark="toys",
+        calibrated=replace(controller, worth=worth),
+    )
 
 
 @dataclass

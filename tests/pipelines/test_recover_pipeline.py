@@ -15,20 +15,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kedro.io import DataCatalog, DatasetError
 from PIL import ExifTags, Image, ImageCms
-from sklearn.tree import DecisionTreeClassifier
 
-from control.control_toys import calibrated, photographs
+from control.control_toys import photographs, supervisor_for
 from projects import Project, make_project
 from superstar.actions import Plan
 from superstar.actions.plan import Correction
 from superstar.control import Supervisor
-from superstar.control.networks import Actor
 from superstar.datasets import FolderFilesDataset, GivenSupervisorDataset, RecoveredDataset
 from superstar.datasets.recovered import list_files
 from superstar.decoding import SUFFIXES, read_image
 from superstar.errors import InputError
 from superstar.images import from_uint8, to_uint8
-from superstar.measures import Projection
 from superstar.parameters import Recover
 from superstar.pipelines.recover import nodes
 from superstar.pipelines.recover.files import encode, metadata, output_names, taken_at
@@ -61,26 +58,7 @@ BROKEN = {"flat/empty.png": b"", "flat/text.jpg": b"no image", "flat/deep/<b>odd
 
 @pytest.fixture(scope="module")
 def supervisor() -> Supervisor:
-    torch.manual_seed(0)
-    colours = {"mean": (0.4, 0.5, 0.6), "std": (0.2, 0.25, 0.3)}
-    projection = Projection.create("dct", n=SIDE**2, m=40, seed=3, **colours)
-    controller = calibrated(SIDE, SIDE)
-    worth = {name: w for name, w in controller.worth.items() if "dncnn" not in name}
-    actions = ("nop", "wavelet_bayes", "clahe_2_1")
-    return Supervisor(
-        actor=Actor(len(actions)),
-        tree=DecisionTreeClassifier(random_state=0).fit(np.zeros((2, 3)), [1, 1]),
-        denoiser=None,
-        validation_points=projection(photographs(10, SIDE, SIDE, seed=9)),
-        projection=projection,
-        alpha=0.5,
-        beta=0.999,
-        horizon=3,
-        actions=actions,
-        image_size=(SIDE, SIDE),
-        benchmark="toys",
-        calibrated=replace(controller, worth=worth),
-    )
+    return supervisor_for(SIDE)
 
 
 def flat(images: torch.Tensor) -> torch.Tensor:

@@ -338,7 +338,10 @@ class BorrowedWorthDataset(ExternalDataset):
 
 
 class SupervisorDataset(FileDataset):
-    """The supervisor's folder, which `superstar.control.Supervisor.load` takes anywhere."""
+    """The supervisor's folder, which `superstar.control.Supervisor.load` takes anywhere.
+
+    In MLflow it is a model that can be served, not an artifact.
+    """
 
     def _write(self, data: Any) -> None:
         folder = Path(self._filepath)
@@ -350,6 +353,15 @@ class SupervisorDataset(FileDataset):
         from superstar.control import Supervisor
 
         return Supervisor.load(self._filepath)
+
+    def track(self) -> None:
+        """Log it as a model of the MLflow run in progress."""
+        import mlflow
+
+        if mlflow.active_run() is not None:
+            from superstar.service import log_supervisor
+
+            log_supervisor(self.location)
 
     @previews.if_made
     def preview(self) -> TablePreview:

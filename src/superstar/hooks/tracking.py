@@ -25,8 +25,6 @@ SERVER_SECONDS = 10
 """How long a tracking server may take to answer."""
 LONGEST_NAME = 250
 DIGITS = 3
-SUPERVISOR = "models/supervisor"
-"""Artifact of a run that trained a policy."""
 PARTS = ("tags", "node_names", "from_nodes", "to_nodes", "from_inputs", "to_outputs", "namespaces")
 """What makes Kedro run some nodes of a pipeline alone."""
 
@@ -179,17 +177,16 @@ def register_supervisor(run_id: str, benchmark: str) -> None:
     from mlflow.exceptions import MlflowException
 
     client = mlflow.MlflowClient()
-    made = {item.path for item in client.list_artifacts(run_id, str(Path(SUPERVISOR).parent))}
-    if SUPERVISOR not in made:
-        return
     name = f"supervisor-{benchmark}"
-    source = f"{client.get_run(run_id).info.artifact_uri}/{SUPERVISOR}"
-    try:
-        if not client.search_registered_models(f"name = '{name}'"):
-            client.create_registered_model(name)
-        client.create_model_version(name, source, run_id)
-    except MlflowException as error:  # Of servers without a registry; the artifact is there.
-        logger.warning("%s is not registered in MLflow: %s", name, str(error).splitlines()[0])
+    outputs = client.get_run(run_id).outputs
+    for model in outputs.model_outputs if outputs else ():
+        try:
+            if not client.search_registered_models(f"name = '{name}'"):
+                client.create_registered_model(name)
+            source = client.get_logged_model(model.model_id).artifact_location
+            client.create_model_version(name, source, run_id, model_id=model.model_id)
+        except MlflowException as error:  # Of servers without a registry; the model is there.
+            logger.warning("%s is not registered in MLflow: %s", name, str(error).splitlines()[0])
 
 
 def _active() -> str | None:
