@@ -60,11 +60,6 @@ def test_the_page_of_the_service_from_command_to_answer(project_copy: Project) -
             answer = subprocess.run(ask, **how, check=True, capture_output=True, text=True)
         finally:
             os.killpg(server.pid, signal.SIGTERM)
-    assert set(json.loads(answer.stdout)["predictions"][0]) == {
-        "image",
-        "plan",
-        "stopped_by",
-        "p_value",
-    }
+    assert len(json.loads(answer.stdout)["predictions"]["images"]) == 1
     done = project_copy.python(in_python)
     assert done.returncode == 0, done.stderr
