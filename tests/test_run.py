@@ -106,8 +106,8 @@ def test_the_report_tells_how_long_every_stage_took(finished_run):
     assert re.search(r"The run took \d+ minutes and at most \d\.\d GB \(cpu\)", page)
     assert "classifier_training:" in page
     assert "The denoiser behind `dncnn`: the package's own." in page
-    assert "\n68 test images under " in page
-    assert "a controller sees 20 images" in page
+    assert "\n- 68 test images under " in page
+    assert "A controller sees 20 of the images" in page
     assert "(../../../docs/departures.md)" in page
 
 
