@@ -63,7 +63,7 @@ def _noise(band: NDArray[np.float32]) -> float:
     others = bits.size - zeros
     if others == 0:
         return 0.0
-    # Of an even count the median is the mean of the middle two, which may lie in two bins.
+    # The median of an even count is the mean of the middle two, which may lie in two bins.
     lower, upper = zeros + (others - 1) // 2, zeros + others // 2
     below, first = 0, 0
     while below + counts[first] <= lower:
@@ -243,7 +243,7 @@ def _merge_rows(
 ) -> None:
     s = _SQRT_HALF
     for x in range(upper.size):
-        # Of an odd height upper and lower are one row, whose value is the upper one.
+        # At an odd height upper and lower are one row, whose value is the upper one.
         lower[x] = s * low[x] - s * high[x]
     for x in range(upper.size):
         upper[x] = s * low[x] + s * high[x]

@@ -12,9 +12,9 @@ import pandas as pd
 from kedro_datasets._typing import HTMLPreview, JSONPreview, TablePreview
 
 ROWS = 50
-"""Of a table."""
+"""Shown of a table."""
 ITEMS = 8
-"""Of a list in a table's cell."""
+"""Shown of a list in a table's cell."""
 
 
 def if_made(preview: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -105,7 +105,7 @@ class SlicedDivergence(Distance):
 
     @abstractmethod
     def _divergences(self, reference: Histograms, points: Histograms) -> NDArray[np.float64]:
-        """Of each line's two histograms, (L, bins) each: (L,)."""
+        """Divergence (L,) of each line's two histograms, (L, bins) each."""
 
 
 @dataclass(frozen=True)
