@@ -48,7 +48,7 @@ docs: $(SITE) ## the docs as a site: site/index.html
 results: ## show a run's results in the docs (BENCHMARK=photos)
 	mkdir -p docs/results docs/figures
 	@cd data/08_reporting/$(BENCHMARK) && docs="$(CURDIR)/docs" && \
-		moved='s#(../../../docs/#(../#; s#(main_table.csv#($(BENCHMARK).csv#; s#(figures/#(../figures/$(BENCHMARK)_#' && \
+		moved='s#(../../../docs/#(../#g; s#(main_table.csv#($(BENCHMARK).csv#; s#(figures/#(../figures/$(BENCHMARK)_#' && \
 		sed "$$moved" report.md > "$$docs/results/$(BENCHMARK).md" && \
 		cp main_table.csv "$$docs/results/$(BENCHMARK).csv" && \
 		for name in $(if $(filter photos,$(BENCHMARK)),example) delta_by_severity actions inaction; do \
