@@ -11,7 +11,7 @@ from PIL import Image
 
 from projects import ROOT, Project, make_project
 from superstar.configuration import ProjectConfigLoader
-from superstar.custom import _counts, fit
+from superstar.custom import _counts, classifier_name, fit
 from superstar.datasets import ImageFiles, LabelledFiles
 from superstar.errors import InputError
 from superstar.parameters import Parameters
@@ -191,6 +191,19 @@ def test_a_sound_classifier_passes_and_a_perfect_one_warns(tmp_path, colours):
     level, line = fit(perfect, "by_colour:colour", None, {"size": 32}).check_classifier()
     assert level == logging.WARNING
     assert "100.0% of 250 clean images. If it was trained on them" in line
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("/a/net.onnx", "onnx:/a/net.onnx"),
+        ("/a/net.pt", "torchscript:/a/net.pt"),
+        ("http://host:1/net.pt", "http://host:1/net.pt"),
+        ("module:net", "module:net"),
+    ],
+)
+def test_a_classifier_is_named_by_what_it_is(given, name):
+    assert classifier_name(given) == name
 
 
 @pytest.fixture

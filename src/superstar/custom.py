@@ -219,9 +219,9 @@ def classifier_name(given: str | None) -> str:
     if given is None:
         raise InputError(
             "classifier is not given: add classifier=my_module:my_function, a TorchScript or ONNX "
-            "file, or the name of a published one, to --params"
+            "file, an address, or the name of a published one, to --params"
         )
-    kind = ENDINGS.get(Path(given).suffix.lower())
+    kind = None if "://" in given else ENDINGS.get(Path(given).suffix.lower())
     return given if kind is None else f"{kind}:{user_path(given)}"
 
 

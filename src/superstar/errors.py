@@ -3,6 +3,7 @@
 import os
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -29,6 +30,17 @@ def check_name(kind: str, name: object, known: Collection[Any]) -> None:
     """
     if name not in known:
         raise unknown_name(kind, name, known)
+
+
+def need_packages(name: str, extra: str, *packages: str) -> None:
+    """Refuse what needs packages of an extra that are not installed.
+
+    Raises:
+        InputError: how to install them.
+    """
+    for package in packages:
+        if find_spec(package) is None:
+            raise InputError(f"{name} needs the package {package}: pip install superstar[{extra}]")
 
 
 def unreadable(error: OSError) -> InputError:

@@ -2,21 +2,31 @@
 
 import json
 import pickle
+import socket
 import sys
+import time
 import warnings
+from base64 import b64decode
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.machinery import ModuleSpec
+from io import BytesIO
+from threading import Thread
 from types import ModuleType
 from urllib.error import URLError
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from safetensors.torch import load_file, save_file
 from torch import nn
 
+from superstar import errors
 from superstar.classifiers import (
     NamedClassifier,
     check_named,
+    endpoint,
     load_classifier,
     load_named,
     named,
@@ -24,6 +34,7 @@ from superstar.classifiers import (
     save_classifier,
 )
 from superstar.errors import InputError
+from superstar.images import from_uint8, to_uint8
 
 MODULE = """
 import sys
@@ -135,6 +146,42 @@ def files(module, tmp_path):
     return tmp_path
 
 
+class Endpoint(BaseHTTPRequestHandler):
+    """Says which colour is strongest, and what else may come from an endpoint."""
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        files = [BytesIO(b64decode(each["image"])) for each in body["instances"]]
+        scores = [np.asarray(Image.open(file)).mean((0, 1)) for file in files]
+        labels = [int(each.argmax()) for each in scores]
+        kind = self.path[1:].partition("?")[0]
+        if kind == "slow":
+            time.sleep(0.5)
+        said = {
+            "labels": labels,
+            "one_more": [*labels, 0],
+            "words": ["red"] * len(labels),
+            "ragged": [[1, 2], [3]] * len(labels),
+        }.get(kind, [each.tolist() for each in scores])
+        told = json.dumps({"predictions": said})
+        self.send_response(500 if kind == "error" else 200)
+        self.end_headers()
+        with suppress(BrokenPipeError):
+            self.wfile.write({"error": "it\nbroke", "text": "red"}.get(kind, told).encode())
+
+    def log_message(self, *arguments):
+        pass
+
+
+@pytest.fixture(scope="module")
+def port():
+    """Of an endpoint."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
+        Thread(target=server.serve_forever, args=(0.01,)).start()
+        yield server.server_port
+        server.shutdown()
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -143,11 +190,13 @@ def files(module, tmp_path):
         "my_networks:labels",
         "torchscript:{}/net.pt",
         "onnx:{}/net.onnx",
+        "http://127.0.0.1:{}/scores",
+        "http://127.0.0.1:{}/labels?as=numbers",
     ],
 )
-def test_every_kind_of_classifier_says_the_same(name, files, images, tmp_path):
-    images = images[..., :40]
-    model = load_named(name.format(files), 40, classes=3)
+def test_every_kind_of_classifier_says_the_same(name, files, port, images, tmp_path):
+    images = from_uint8(to_uint8(images[..., :40]))
+    model = load_named(name.format(port if name.startswith("http") else files), 40, classes=3)
     expected = images.mean((2, 3)).argmax(1)
     assert torch.equal(predict(model, images), expected)
     assert same_after_saving(model, images, tmp_path / "saved.safetensors")
@@ -155,6 +204,37 @@ def test_every_kind_of_classifier_says_the_same(name, files, images, tmp_path):
     elsewhere = pickle.loads(pickle.dumps(model))
     assert torch.equal(predict(elsewhere, images), expected)
     assert elsewhere.arguments == model.arguments
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("/error", r"1:\d+/error answers with status 500 \(it broke\)"),
+        ("/text", "does not answer .*with a label, or a list of scores, for each image"),
+        ("/one_more", "does not answer .*for each image"),
+        ("/words", "does not answer .*for each image"),
+        ("/ragged", "does not answer .*for each image"),
+        ("/slow", r"does not answer \(timed out\): start it, or correct the address"),
+    ],
+)
+def test_what_an_endpoint_may_do_wrong_is_told_in_one_line(path, message, port, monkeypatch):
+    monkeypatch.setattr(endpoint, "ANSWER_SECONDS", 0.2 if path == "/slow" else 60)
+    with pytest.raises(InputError, match=message) as caught:
+        load_named(f"http://me:secret@127.0.0.1:{port}{path}", 32, classes=3)
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+def test_an_endpoint_that_is_not_there_is_told_before_anything_is_asked():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    with pytest.raises(InputError, match=rf"http://127.0.0.1:{port}/a does not answer \(.*refused"):
+        check_named(f"http://127.0.0.1:{port}/a?b=c")
+    for address in ("http:", "http://", "https:/path", "http://host:port/", "http://[/"):
+        with pytest.raises(
+            InputError, match=r"is not the address of a classifier: https?://HOST:PORT"
+        ):
+            check_named(address)
 
 
 def test_labels_beyond_the_classes_are_refused(module):
@@ -172,6 +252,14 @@ def test_files_that_hold_no_classifier_are_refused(kind, tmp_path):
     path.write_text("nothing")
     with pytest.raises(InputError, match=f"{path} is not an? .* file that can be read"):
         load_named(f"{kind}:{path}", 32)
+
+
+def test_a_file_alone_sends_nothing_anywhere(port, tmp_path):
+    path, name = tmp_path / "saved.safetensors", f"http://127.0.0.1:{port}/scores"
+    save_classifier(load_named(name, 32), path)
+    named._asked_for.clear()
+    with pytest.raises(InputError, match="is code that a file must not run"):
+        load_classifier(path)
 
 
 def test_a_file_alone_runs_no_code(module, images, tmp_path, monkeypatch):
@@ -358,7 +446,7 @@ def test_timms_errors_in_one_line(timm, monkeypatch):
     ],
 )
 def test_packages_that_are_not_installed(name, message, monkeypatch):
-    monkeypatch.setattr(named, "find_spec", lambda _: None)
+    monkeypatch.setattr(errors, "find_spec", lambda _: None)
     with pytest.raises(InputError, match=message):
         check_named(name)
 

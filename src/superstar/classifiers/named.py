@@ -8,30 +8,29 @@
 | `timm:<model>` | timm's, with or without the tag of its weights |
 | `torchscript:<file>` | of a TorchScript file, which takes images in [0, 1] |
 | `onnx:<file>` | of an ONNX file, likewise |
+| `http://<host>:<port>/<path>` | what answers there, likewise (`superstar.classifiers.endpoint`) |
 | `<module>:<callable>` | what the callable returns, likewise; itself, if it takes images |
 
 A user's own code may be an `nn.Module` or any callable (`Asked`).
 """
 
 import logging
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
-from importlib import import_module
-from importlib.util import find_spec
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from superstar.classifiers.classifier import Classifier
+from superstar.classifiers.endpoint import ask_endpoint, check_endpoint
+from superstar.classifiers.files import check_file, script, session
+from superstar.classifiers.own import Asked, build_own, find_own
 from superstar.decoding import user_path
-from superstar.errors import InputError, unknown_name
+from superstar.errors import InputError, need_packages, unknown_name
 from superstar.published import read_weights
 
 logger = logging.getLogger(__name__)
@@ -69,7 +68,8 @@ class NamedClassifier(Classifier):
         super().__init__(classes, mean, std, name=name)
         if network is None:
             source, model = _source(name)
-            if (source is OWN or file_of(name)) and name not in _asked_for:
+            users = source is OWN or name.partition(":")[0] in (*FILES, *ADDRESSES)
+            if users and name not in _asked_for:
                 raise InputError(
                     f"{name} is code that a file must not run: name it in "
                     "classifier_training.published, or call check_named"
@@ -86,30 +86,6 @@ class NamedClassifier(Classifier):
     def __reduce__(self) -> tuple[Any, ...]:
         # For other processes: what other code builds, and sessions and scripts, pickle seldom.
         return _again, (self.arguments, self.state_dict())
-
-
-class Asked(nn.Module):
-    """Any code that says what is on images.
-
-    Args:
-        function: maps a tensor on the processor, float32 (N, 3, H, W) in [0, 1], which
-            `numpy.asarray` takes too, to scores (N, classes) or to labels (N,), as a tensor or an
-            array.
-        classes: number of classes, by which labels become scores; None as many as one batch needs.
-    """
-
-    def __init__(self, function: Callable[[Tensor], Any], classes: int | None = None) -> None:
-        super().__init__()
-        self.function, self.classes = function, classes
-
-    def forward(self, images: Tensor) -> Tensor:
-        """Images float32 (N, 3, H, W) in [0, 1] to scores float32 (N, classes)."""
-        with torch.no_grad():
-            said = self.function(images.cpu())
-        said = said if isinstance(said, Tensor) else torch.from_numpy(np.asarray(said))
-        if said.ndim == 1:
-            said = nn.functional.one_hot(said.long(), self.classes or max(2, int(said.max()) + 1))
-        return said.float()
 
 
 def _again(arguments: dict[str, Any], weights: dict[str, Tensor]) -> NamedClassifier:
@@ -155,6 +131,8 @@ def load_named(name: str, size: int = 224, classes: int | None = None) -> NamedC
     try:
         with torch.inference_mode():
             logits = network(images)
+    except InputError:
+        raise
     except Exception as error:  # Networks refuse sizes in ways of their own.
         raise InputError(
             f"{name} cannot classify images of {size}x{size} pixels ({_first_line(error)})"
@@ -204,16 +182,10 @@ def file_of(name: str) -> Path | None:
     return user_path(rest) if first in FILES else None
 
 
-def _require(name: str, extra: str, *packages: str) -> None:
-    for package in packages:
-        if find_spec(package) is None:
-            raise InputError(f"{name} needs the package {package}: pip install superstar[{extra}]")
-
-
 def _check_lite(model: str) -> None:
     if model:
         raise InputError(f"efficientnet_lite0 stands alone, without {model!r}")
-    _require(
+    need_packages(
         "efficientnet_lite0",
         "imagenet",
         "efficientnet_lite_pytorch",
@@ -298,7 +270,7 @@ def _fill(network: nn.Module, path: Path) -> None:
 
 
 def _check_timm(model: str) -> None:
-    _require(f"timm:{model}", "timm", "timm")
+    need_packages(f"timm:{model}", "timm", "timm")
     import timm
 
     if not timm.is_model_pretrained(model):
@@ -333,42 +305,6 @@ def _size_timm(model: str) -> tuple[int, int]:
     return int(side / settings.crop_pct), side
 
 
-def _check_file(kind: str, path: str) -> None:
-    if kind == "onnx":
-        _require(f"onnx:{path}", "onnx", "onnxruntime")
-    if not user_path(path).is_file():
-        raise InputError(f"there is no classifier {path}")
-
-
-def _script(path: str) -> Asked:
-    try:
-        with warnings.catch_warnings(action="ignore"):  # PyTorch would have others make such files.
-            network = torch.jit.load(user_path(path), map_location="cpu").eval()
-    except RuntimeError as error:
-        raise InputError(f"{path} is not a TorchScript file that can be read") from error
-    # Called, not held: what modules can do, scripts can in part alone.
-    return Asked(lambda images: network(images))
-
-
-def _session(path: str) -> Asked:
-    from onnxruntime import InferenceSession
-
-    try:
-        session = InferenceSession(user_path(path), providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises kinds of its own.
-        raise InputError(f"{path} is not an ONNX file that can be read") from error
-    (given, *_), (scores, *_) = session.get_inputs(), session.get_outputs()
-    together = given.shape[0] if isinstance(given.shape[0], int) else None
-
-    def run(images: Tensor) -> Any:
-        parts = images.split(together or len(images))
-        return np.concatenate(
-            [session.run([scores.name], {given.name: part.numpy()})[0] for part in parts]
-        )
-
-    return Asked(run)
-
-
 def _as_it_is(build: Callable[[str], nn.Module]) -> dict[str, Any]:
     """What takes images in [0, 1] and needs no number of classes."""
     return {
@@ -381,50 +317,6 @@ def _for_classes(network: nn.Module, classes: int) -> nn.Module:
     if isinstance(network, Asked):
         network.classes = classes
     return network
-
-
-def _build_own(name: str) -> nn.Module:
-    """What a user's callable returns, or itself if it takes images."""
-    found: Any = _own(name)
-    if not isinstance(found, nn.Module) and not _takes_images(found):
-        found = found()
-    if not callable(found):
-        raise InputError(
-            f"{name} returns no classifier but {type(found).__name__}: a torch.nn.Module, or a "
-            "function from images to labels or scores, is needed"
-        )
-    return found if isinstance(found, nn.Module) else Asked(found)
-
-
-def _takes_images(function: Callable[..., Any]) -> bool:
-    try:
-        signature(function).bind()
-    except TypeError:
-        return True
-    except ValueError:  # Of code that is not Python.
-        return False
-    return False
-
-
-def _own(name: str) -> Callable[..., Any]:
-    """A user's callable."""
-    module, _, attribute = name.partition(":")
-    try:
-        found = import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
-            raise  # The module is there, but not what it imports.
-        near = get_close_matches(module, SOURCES, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise InputError(
-            f"classifier {name!r}: there is no module {module!r}{hint} "
-            "(put the folder of a module of your own on PYTHONPATH)"
-        ) from error
-    function = getattr(found, attribute, None)
-    if not callable(function):
-        known = [key for key, value in vars(found).items() if callable(value) and key[0] != "_"]
-        raise unknown_name(f"callable of {module}", attribute, known)
-    return function
 
 
 def _unknown(package: str, model: str, names: Iterable[str]) -> InputError:
@@ -448,18 +340,24 @@ SOURCES = {
         _torchvision, _build_torchvision, _pretrained_torchvision, _size_torchvision
     ),
     "timm": Source(_check_timm, _build_timm, _pretrained_timm, _size_timm),
-    "torchscript": Source(partial(_check_file, "torchscript"), **_as_it_is(_script)),
-    "onnx": Source(partial(_check_file, "onnx"), **_as_it_is(_session)),
+    "torchscript": Source(partial(check_file, "torchscript"), **_as_it_is(script)),
+    "onnx": Source(partial(check_file, "onnx"), **_as_it_is(session)),
+    "http": Source(partial(check_endpoint, "http"), **_as_it_is(partial(ask_endpoint, "http"))),
+    "https": Source(partial(check_endpoint, "https"), **_as_it_is(partial(ask_endpoint, "https"))),
 }
-"""Packages whose networks can be named, and kinds of files; what stands before the first colon."""
+"""Packages whose networks can be named, kinds of files, and schemes of addresses; what stands
+before the first colon."""
 
 FILES = ("torchscript", "onnx")
 """Sources that are files of a user's."""
+ADDRESSES = ("http", "https")
+"""Sources that are endpoints of a user's."""
 
-OWN = Source(_own, **_as_it_is(_build_own))
+OWN = Source(partial(find_own, kinds=SOURCES), **_as_it_is(build_own))
 """A user's own code."""
 
-# A file must not decide what code runs, so a user's own is called only once the user named it.
+# A file must not decide what code runs or whom images are sent to, so a user's own is called only
+# once the user named it.
 _asked_for: set[str] = set()
 
 
@@ -470,6 +368,7 @@ def _source(name: str) -> tuple[Source, str]:
         return SOURCES[first], rest
     if not (colon and first and rest):
         models = ["torchvision:<model>", "timm:<model>", "torchscript:<file>", "onnx:<file>"]
-        forms = ["efficientnet_lite0", *models, "<module>:<callable>"]
+        forms = ["efficientnet_lite0", *models, "http://<host>:<port>/<path>"]
+        forms.append("<module>:<callable>")
         raise unknown_name("classifier", name, forms)
     return OWN, name

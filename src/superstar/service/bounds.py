@@ -30,18 +30,22 @@ class BoundedApp(FastAPI):
         length = headers.get(b"content-length", b"")
         if kind != b"application/json":
             return await _refuse(send, 415, "the body must be of content type application/json")
-        if length.isdigit() and int(length) > LARGEST_BODY:
+        large = length.isdigit() and int(length) > LARGEST_BODY
+        if large and b"expect" in headers:  # It waits for leave to send.
             return await _refuse_large(send)
         body = bytearray()
-        while True:
+        more = True
+        while more:
             message = await receive()
             if message["type"] == "http.disconnect":
                 return None
-            body += message.get("body", b"")
-            if len(body) > LARGEST_BODY:
-                return await _refuse_large(send)
-            if not message.get("more_body", False):
-                break
+            if large := large or len(body) + len(message.get("body", b"")) > LARGEST_BODY:
+                body.clear()  # The rest is read too: clients listen once they have sent all.
+            else:
+                body += message.get("body", b"")
+            more = message.get("more_body", False)
+        if large:
+            return await _refuse_large(send)
         await self._answer(scope, bytes(body), receive, send)
         return None
 
@@ -70,7 +74,7 @@ class BoundedApp(FastAPI):
         if status == 504:
             await _refuse(send, status, "it took too long: send fewer images")
         elif status >= 400:
-            await _refuse(send, 400, _line(told))
+            await _refuse(send, status if status < 500 else 400, _line(told))
 
 
 def bound_server() -> None:
