@@ -163,7 +163,7 @@ def test_mlflow_holds_the_curves_of_policy_training(finished_run):
 
 
 def test_a_denoiser_of_the_runs_own_is_one_parameter_away(project_copy):
-    path = project_copy.data("06_models/denoiser.safetensors")
+    path = project_copy.data("06_models/denoiser_network.safetensors")
     assert isinstance(load_denoiser(path), UNet)
     train = ("--params", "denoiser_training.source=train")
     outcome = project_copy.run("--pipelines", "denoiser_training", *train)
