@@ -48,21 +48,22 @@ docs: $(SITE) ## the docs as a site: site/index.html
 results: ## show a run's results in the docs (BENCHMARK=photos)
 	mkdir -p docs/results docs/figures
 	@cd data/08_reporting/$(BENCHMARK) && docs="$(CURDIR)/docs" && \
-		sed 's#(../../../docs/#(../#' report.md > "$$docs/results/$(BENCHMARK).md" && \
+		moved='s#(../../../docs/#(../#g; s#(main_table.csv#($(BENCHMARK).csv#; s#(figures/#(../figures/$(BENCHMARK)_#' && \
+		sed "$$moved" report.md > "$$docs/results/$(BENCHMARK).md" && \
 		cp main_table.csv "$$docs/results/$(BENCHMARK).csv" && \
-		for name in $(if $(filter photos,$(BENCHMARK)),example) actions inaction; do \
+		for name in $(if $(filter photos,$(BENCHMARK)),example) delta_by_severity actions inaction; do \
 			cp figures/$$name.png "$$docs/figures/$(BENCHMARK)_$$name.png" || exit; done && \
 		for name in oracle sensitivity; do \
-			test ! -f $$name.md || { cp $$name.md "$$docs/results/$(BENCHMARK)_$$name.md" && \
-				cp figures/$$name.png "$$docs/figures/$(BENCHMARK)_$$name.png"; } || exit; done
+			test ! -f $$name.md || { sed "$$moved" $$name.md > "$$docs/results/$(BENCHMARK)_$$name.md" && \
+				cp figures/$$name.png "$$docs/figures/$(BENCHMARK)_$$name.png"; } || exit; done && \
+		test ! -f peers.md || { sed 's#(figures/#(../figures/#' peers.md > "$$docs/results/peers.md" && \
+			cp figures/peers.png "$$docs/figures/peers.png"; }
 
 study: $(READY) ## compare the projections and show that in the docs (two minutes)
 	$(KEDRO) run --pipelines projection_study $(if $(ENV),--env $(ENV)) $(ARGS)
 	mkdir -p docs/results docs/figures
-	cp data/08_reporting/$(BENCHMARK)/projection_study.md docs/results/
-	$(BIN)/python -c "from PIL import Image; \
-		figure = Image.open('data/08_reporting/$(BENCHMARK)/figures/projection_study.png'); \
-		figure.convert('RGB').quantize(256).save('docs/figures/projection_study.png', optimize=True)"
+	sed 's#(figures/#(../figures/#' data/08_reporting/$(BENCHMARK)/projection_study.md > docs/results/projection_study.md
+	cp data/08_reporting/$(BENCHMARK)/figures/projection_study.png docs/figures/
 
 # Outside the environment: frost would take its photographs from the peer in every run after this.
 PEERS := $(VENV)/peers

@@ -171,7 +171,7 @@ def own_part(name: str) -> Checkpoint | None:
 
 
 def digest(tensors: Mapping[str, Tensor], values: str = "") -> str:
-    """A digest of the contents; safetensors notices a short file, but not a changed byte."""
+    """Digest of the contents: safetensors notices a file cut short, but not a changed byte."""
     found = hashlib.sha256(values.encode())
     for name in sorted(tensors):
         tensor = tensors[name].detach().cpu().contiguous()

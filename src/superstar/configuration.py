@@ -70,8 +70,8 @@ class ProjectConfigLoader(OmegaConfigLoader):
     def from_project(self, given: Any) -> Any:
         """A path that a user gives: `~` is the home, a relative one starts at the project.
 
-        Links and `..` are followed. A mapping or a list of paths is resolved path by path. Other
-        values are returned unchanged: the dataset that takes them refuses them.
+        Links and `..` are followed. Lists and mappings have each of their paths read so. Anything
+        else is returned as it is; whoever takes it says what is wrong with it.
         """
         if isinstance(given, Mapping):
             return {name: self.from_project(each) for name, each in given.items()}

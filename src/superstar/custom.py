@@ -35,7 +35,7 @@ BATCH, BATCHES = 250, 10
 LEAST_TRAIN, LEAST_BATCH = 99, 25
 """Images to train on that the gate's rate of 1% takes, and images of a batch that says anything."""
 SIZE, RESIZE = 224, 256
-"""Of photographs, in pixels, where the classifier says nothing."""
+"""Pixels of photographs, for a classifier that does not say its own."""
 LARGEST_CIFAR = 47
 """Side of images that are nearer to CIFAR's 32 pixels than to the 64 that take ImageNet's scale."""
 SAMPLE = 250

@@ -18,7 +18,7 @@ from superstar.integers import whole
 
 SMALLEST_SIDE = 16
 GRAY_WEIGHTS = (0.299, 0.587, 0.114)
-"""Of red, green and blue in luminance (ITU-R BT.601)."""
+"""Weights of red, green and blue in luminance (ITU-R BT.601)."""
 
 Indices = NDArray[np.int64] | slice | SupportsIndex
 """Which of a set's images: several, or one by an integer of any kind."""

@@ -17,7 +17,7 @@ UPDATE_RMS = 0.2
 
 ITERATIONS = 5
 COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Of the odd polynomial of fifth degree that drives all singular values towards 1."""
+"""The odd polynomial of fifth degree that drives all singular values towards 1."""
 
 
 class Muon(torch.optim.AdamW):

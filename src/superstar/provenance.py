@@ -25,7 +25,7 @@ SPEED_ALONE = {
     "params:execution": frozenset({"workers", "batch_size", "backend", "address", "retries"}),
     "params:policy_training": frozenset({"checkpoint_episodes", "memory_limit_mb"}),
     "params:benchmark_generation": frozenset({"batch_size"}),
-    # Where images come from and go to: what they are is told by their own digests.
+    # Where images come from and go to: their own digests tell what they are.
     "params:corrupt": frozenset({"batch_size", "input", "output"}),
     "params:recover": frozenset({"input", "output", "supervisor"}),
 }

@@ -82,7 +82,7 @@ def _read_torch(path: Path, harmless: Sequence[str]) -> Any:
     stand_ins: list[Any] = [(_StandIn, name) for name in harmless]
     try:
         with torch.serialization.safe_globals(stand_ins), warnings.catch_warnings():
-            # PyTorch warns of sparse tensors, which are refused afterwards.
+            # Torch warns of sparse tensors, which are refused afterwards.
             warnings.simplefilter("ignore")
             return torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # What PyTorch raises for a bad file has nothing in common.

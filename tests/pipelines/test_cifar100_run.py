@@ -151,7 +151,7 @@ def test_the_whole_environment_runs_on_tables_of_the_hub(project, images, finish
     made = data(project, "05_model_input/shifted_sets.json")
     assert json.loads(made.read_text())["external"] == ["fog"]
     page = data(project, "08_reporting/report.md").read_text()
-    assert "## With the policy of photos" in page
+    assert "The policy of `photos` as it is" in page
     held = [data(project, f"03_primary/clean/{split}.safetensors") for split in ("train", "test")]
     train, test = (ImageSetDataset(filepath=str(path)).load() for path in held)
     assert len(train) == 340

@@ -123,12 +123,11 @@ def test_a_run_stands_beside_a_reference(project_copy, published):
     assert set(table["shift"]) == {"none", "gaussian_noise"}
     assert set(table["classifier"]) == {"standard", "augmix"}
     page = project_copy.data("08_reporting/report.md").read_text()
-    assert "## Comparison with the reference" in page
+    assert "Comparison with the reference" in page
     assert "Reference: `paper.csv`, `composites.csv`." in page
     assert str(project_copy.root) not in page
-    assert "Over the shifts that both have" in page
-    assert "alone over gaussian noise" in page
-    assert "The least Δ is " in page
+    assert "over the shifts that both have" in page
+    assert "came back, over gaussian noise" in page
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,12 @@ import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 
-from superstar.pipelines.operability.figures import SHOWN_DEPTH, depths_figure, tree_figure
+from superstar.pipelines.operability.figures import (
+    SHOWN_LEAVES,
+    deciding_splits,
+    depths_figure,
+    tree_figure,
+)
 
 
 def grown(depth, labels=None, count=600):
@@ -17,23 +22,36 @@ def boxes(figure):
     return [text.get_text() for text in figure.axes[0].texts]
 
 
-def test_every_node_of_a_small_tree_is_drawn():
-    tree = grown(3)
-    drawn = boxes(tree_figure(tree))
-    assert len(drawn) == tree.tree_.node_count
-    assert sum("≤" in text for text in drawn) == tree.tree_.node_count - tree.get_n_leaves()
-    assert not any("…" in text for text in drawn)
+def test_a_small_tree_is_drawn_as_far_as_it_decides():
+    tree = grown(2)
+    drawn, splits = boxes(tree_figure(tree)), len(deciding_splits(tree, SHOWN_LEAVES - 1))
+    assert len(drawn) == 1 + 2 * splits
+    assert sum("≤" in text for text in drawn) == splits == 2
 
 
-def test_a_deep_tree_is_cut_and_says_so():
-    tree = grown(SHOWN_DEPTH + 3)
+def test_a_deep_tree_is_cut_to_what_decides_and_says_so():
+    tree = grown(8)
     figure = tree_figure(tree)
-    drawn = boxes(figure)
-    assert any("…" in text for text in drawn)
-    assert len(drawn) < tree.tree_.node_count
+    assert sum("≤" not in text for text in boxes(figure)) == SHOWN_LEAVES
     title = figure.axes[0].get_title()
     assert f"depth {tree.get_depth()} with {tree.get_n_leaves()} leaves" in title
-    assert f"drawn to depth {SHOWN_DEPTH}" in title
+    assert f"the {SHOWN_LEAVES - 1} splits that decide most" in title
+
+
+def test_splits_that_decide_hang_together_and_change_the_verdict():
+    inner = grown(8).tree_
+    split = deciding_splits(grown(8), 5)
+    assert 0 in split
+    above = {
+        int(child): node
+        for node in range(inner.node_count)
+        for child in (inner.children_left[node], inner.children_right[node])
+    }
+    assert all(above[node] in split for node in split - {0})
+    # Below the root all is one verdict, though shares differ.
+    states = np.column_stack([np.zeros(90), np.zeros(90), np.repeat([1.0, 2.0, 3.0], 30)])
+    labels = np.concatenate([np.repeat([1, 0], [25, 5]), np.repeat([1, 0], [20, 10]), np.ones(30)])
+    assert deciding_splits(DecisionTreeClassifier(max_depth=2).fit(states, labels), 5) == set()
 
 
 @pytest.mark.parametrize(("label", "share"), [(0, "0%"), (1, "100%")])

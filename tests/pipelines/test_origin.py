@@ -51,17 +51,13 @@ def test_it_tells_where_the_denoiser_comes_from(tmp_path):
         assert origin.denoiser(DenoiserTraining.model_validate(given | {"source": source})) == words
 
 
-def test_stages_keep_their_order_and_add_up():
+def test_it_tells_how_long_the_run_took():
     times = pd.DataFrame(
-        [("b", "b1", 2.0, 0.5), ("a", "a1", 1.0, 3.0), ("b", "b2", 4.0, 0.7)],
+        [("b", "b1", 70.0, 0.5), ("a", "a1", 30.0, 3.0), ("b", "b2", 20.0, 0.7)],
         columns=["stage", "node", "seconds", "peak_memory_gb"],
     )
-    assert origin.stages_table(times).to_numpy().tolist() == [
-        ["b", 6.0, 0.7],
-        ["a", 1.0, 3.0],
-        ["whole run", 7.0, 3.0],
-    ]
-    assert origin.stages_table(times[:0]).empty
+    assert origin.whole_run(times) == "2 minutes and at most 3.0 GB"
+    assert origin.whole_run(times[:0]) == "no time known"
 
 
 def test_the_configuration_reads_back_in_its_order():

@@ -16,7 +16,7 @@ def test_names_are_readable():
     [
         (1.005, {}, "1.00"),
         (2, {"digits": 1, "sign": True}, "+2.0"),
-        (-0.001, {}, "0.00"),
+        (-0.001, {"sign": True}, "0.00"),
         (float("nan"), {}, ""),
         (pd.NA, {"missing": "not defined"}, "not defined"),
         (None, {}, ""),
@@ -28,7 +28,7 @@ def test_numbers_have_their_digits(value, options, text):
 
 def test_differences_stand_with_what_is_known_of_them():
     table = pd.DataFrame({"delta": [1.5, 0.0], "delta_low": [-0.5, 0.0], "delta_high": [2.0, 0.0]})
-    assert pages.intervals(table, "delta") == ["+1.50 [-0.50, +2.00]", "0.00"]
+    assert pages.intervals(table, "delta") == ["+1.5 [-0.5, +2.0]", "0"]
     assert pages.with_errors([1, -2, 3, np.nan], [0.5, 0, np.nan, np.nan]) == [
         "+1.00 ± 0.50",
         "-2.00",

@@ -3,7 +3,8 @@ import pandas as pd
 import pytest
 
 from superstar.control.intervals import Bootstrap, trial_errors
-from superstar.pipelines.reporting import figures, report, tables
+from superstar.pipelines.drawing import CORRECTIONS
+from superstar.pipelines.reporting import figures, tables
 
 BOOTSTRAP = Bootstrap(resamples=500, confidence=0.95, seed=0)
 
@@ -85,8 +86,6 @@ def test_the_interval_covers_the_draw_of_trials_too(results, gains):
     fog = main[(main["shift"] == "fog") & (main["classifier"] == "standard")].iloc[0]
     width = fog["delta_high"] - fog["delta_low"]
     assert width == pytest.approx(100 * 2 * 1.96 * error, rel=0.05)
-    overall = tables.overall_table(main, results, still, bootstrap)
-    assert overall.loc[0, "delta_high"] == pytest.approx(fog["delta_high"])
 
 
 def test_distances_are_told_with_what_the_definition_makes_of_them():
@@ -128,70 +127,45 @@ def test_the_worst_cells_come_first_with_what_was_done_there(results):
     ]
     assert table["delta"].tolist() == pytest.approx([-50, -10])
     assert table["distance_change"].tolist() == pytest.approx([-50, -50])
-    assert table.loc[0, "sequences"] == "clahe_2_1 (2)"
-    assert set(table.loc[1, "sequences"].split(", ")) == {"clahe_2_1 (1)", "none (1)"}
+    done = CORRECTIONS["clahe_2_1"][0]
+    assert table.loc[0, "sequences"] == f"{done} (2)"
+    assert table.loc[1, "sequences"] in (f"{done} (1), nothing (1)", f"nothing (1), {done} (1)")
     assert set(table.loc[1, "stop_reasons"].split(", ")) == {"alpha (1)", "beta (1)"}
     assert len(tables.worst_cells(results, 1)) == 1
     gained = results.assign(accuracy_recovered=results["accuracy_shifted"])
     assert tables.worst_cells(gained, 10).empty
 
 
-def test_over_all_shifts_images_are_drawn_once_for_all(results, gains):
-    # A shift that undoes what the other brings for each image leaves a mean without any spread.
-    # All trials are alike, so that none comes from them.
-    results["accuracy_recovered"] = results["accuracy_shifted"] + 0.1 * (results["shift"] == "fog")
-    more = [results, results[results["shift"] == "fog"].assign(shift="snow")]
-    more[1]["accuracy_recovered"] = 2 * more[1]["accuracy_shifted"] - more[1]["accuracy_recovered"]
-    results = pd.concat(more)
-    undone = gains[gains["shift"] == "fog"].assign(shift="snow")
-    undone["gain"] = -undone["gain"]
-    both = pd.concat([gains, undone])
-    main = tables.main_table(results, both, BOOTSTRAP)
-    table = tables.overall_table(main, results, both, BOOTSTRAP)
-    rows = table[table["classifier"] == "standard"].set_index("figure")
-    assert list(rows.index) == ["mean", "best", "worst"]
-    bounds = ["delta", "delta_low", "delta_high"]
-    np.testing.assert_allclose(rows.loc["mean", bounds].astype(float), 0, atol=1e-12)
-    for figure, shift in (("best", "fog"), ("worst", "snow")):
-        own = main[(main["shift"] == shift) & (main["classifier"] == "standard")].iloc[0]
-        assert rows.loc[figure, "shift"] == shift
-        assert rows.loc[figure, bounds].tolist() == own[bounds].tolist()
-
-
-def test_policies_from_elsewhere_have_a_table_each_with_the_mean(results, gains, main):
+def test_policies_from_elsewhere_have_a_table_each(results, gains, main):
     both = [
         pd.concat([table.assign(policy=name) for name in ("imagenet", "photos")])
         for table in (results, gains)
     ]
     table = tables.transfer_table(*both, BOOTSTRAP)
-    assert table.columns.tolist()[0] == "policy"
+    assert table["policy"].unique().tolist() == ["imagenet", "photos"]
     photos = table[table["policy"] == "photos"].reset_index(drop=True)
-    pd.testing.assert_frame_equal(photos.iloc[: len(main), 1:], main, check_dtype=False)
-    mean = photos[(photos["shift"] == "mean") & (photos["classifier"] == "standard")].iloc[0]
-    fog = main[(main["shift"] == "fog") & (main["classifier"] == "standard")].iloc[0]
-    columns = ["shifted", "recovered", "delta"]
-    assert mean[columns].tolist() == pytest.approx(fog[columns].tolist())
+    own = main[[name for name in photos if name != "policy"]]
+    pd.testing.assert_frame_equal(photos[own.columns], own, check_dtype=False)
     none = tables.transfer_table(pd.DataFrame(), pd.DataFrame(), BOOTSTRAP)
     assert none.empty
     assert none.columns.tolist() == table.columns.tolist()
 
 
-def test_severities_become_columns(results):
-    table = tables.severity_table(results)
-    fog = table[table["classifier"] == "augmix"].iloc[0]
+def test_severities_become_columns(main):
+    fog = main[(main["classifier"] == "augmix") & (main["shift"] == "fog")].iloc[0]
     assert fog["severity_1"] == pytest.approx(5)
     assert fog["severity_5"] == pytest.approx(10)
-    assert "none" not in set(table["shift"])
+    assert main.loc[main["shift"] == "none", "severity_1"].isna().all()
 
 
 def test_actions_are_counted_once_a_cell(results):
-    table = tables.action_table(results).set_index("shift")
-    assert table.loc["none", "acted"] == 0
-    assert table.loc["fog", "acted"] == pytest.approx(75)
-    assert table.loc["fog", "stopped_by_alpha"] == pytest.approx(75)
-    assert table.loc["fog", "commonest_sequence"] == "clahe_2_1"
-    stopped = table.filter(like="stopped_by_").sum(axis=1)
-    np.testing.assert_allclose(stopped, 100)
+    table = tables.action_table(results)
+    assert table.drop(columns=["controller", "share"]).to_numpy().tolist() == [
+        ["none", False, "beta"],
+        ["fog", True, "clahe_2_1"],
+        ["fog", False, "beta"],
+    ]
+    assert table["share"].tolist() == pytest.approx([100, 75, 25])
 
 
 def test_metrics_name_shift_and_classifier(main, results):
@@ -200,6 +174,7 @@ def test_metrics_name_shift_and_classifier(main, results):
     assert metrics["mean_delta.augmix"] == pytest.approx(7.5)
     assert metrics["clean_accuracy.standard"] == pytest.approx(50)
     assert metrics["acted_percent.none"] == 0
+    assert metrics["acted_percent.fog"] == pytest.approx(75)
 
 
 def test_operability_is_told_of_surrogates_then_of_shifts():
@@ -218,10 +193,6 @@ def test_operability_is_told_of_surrogates_then_of_shifts():
     assert table["group"].tolist() == ["surrogate", "benchmark", "benchmark"]
     assert table["percent_inoperable"].tolist() == [80.0, 10.0, 30.0]
     assert table["percent_abstained"].tolist()[1:] == [0.0, 50.0]
-    both = report.two_columns(table)
-    assert both.iloc[0].tolist() == ["median_blur", 80.0, "none", 10.0, 0.0]
-    assert both.iloc[1, :2].isna().all()
-    assert both.iloc[1, 2:].tolist() == ["fog", 30.0, 50.0]
     reference = pd.DataFrame(
         {"group": ["benchmark"], "shift": ["fog"], "percent_inoperable": [7.0], "file": ["x.csv"]}
     )
@@ -287,20 +258,16 @@ def test_rows_tell_of_their_own_trials_alone(first_actions):
     assert row["delta_augmix"] == pytest.approx(0)
 
 
-def test_the_figure_has_a_bar_a_row_and_names_what_happened(first_actions):
-    figure = figures.inaction_figure(first_actions, {"beta": 0.97})
-    distance, standard, augmix = figure.axes
-    for axis, column in zip(
-        figure.axes, ["distance_change", "delta_standard", "delta_augmix"], strict=True
-    ):
-        assert [bar.get_width() for bar in axis.patches[:5]] == first_actions[column].tolist()
-    named = [label.get_text() for label in distance.get_yticklabels()]
-    assert named[1] == "fog (50%): clahe_2_1"
-    (legend,) = figure.legends
-    assert [text.get_text() for text in legend.get_texts()] == [
-        "carried out",
-        "forbidden by the tree",
-        "stopped by β",
-    ]
-    assert "standard" in standard.get_xlabel()
-    assert "augmix" in augmix.get_xlabel()
+def test_the_figure_averages_what_became_of_one_fate(first_actions):
+    standard, augmix = figures.inaction_figure(first_actions).axes[:2]
+    assert "standard" in standard.get_title()
+    assert "augmix" in augmix.get_title()
+    fates = [label.get_text() for label in standard.get_xticklabels()]
+    assert fates == ["carried\nout", "tree\nforbids", "β\nstops"]
+    rows = [label.get_text() for label in standard.get_yticklabels()]
+    texts = [text.get_text() for text in standard.texts]
+    cells = dict(zip([(row, fate) for row in rows for fate in fates], texts, strict=True))
+    # 50% of the fog's cells gain 25 points, 25% lose 10.
+    assert cells["fog", "tree\nforbids"] == "+13 (75%)"
+    assert cells["noise", "carried\nout"] == "+50 (100%)"
+    assert cells["none", "carried\nout"] == ""

@@ -1,6 +1,9 @@
+import re
+
 import pandas as pd
 import pytest
 
+from superstar.corruptions import SHIFT_SETS
 from superstar.pipelines.reporting import typesetting
 
 COMPOSITE = "gaussian_noise+brightness"
@@ -21,14 +24,51 @@ def table():
     return table.assign(controller="paper", delta=table["recovered"] - table["shifted"])
 
 
-def test_markdown_says_what_the_table_says(table):
-    single, composite = typesetting.to_markdown(table).strip().split("\n\n")
-    assert "| gaussian noise |" in single
-    assert "+7.50 [+6.00, +9.00]" in single
-    assert single.count(" 0.00 |") == 2
-    assert "+ brightness" not in single
-    assert len(composite.splitlines()) == 3
-    assert "| gaussian noise + brightness |" in composite
+def means_of(group, shifts):
+    row = {"group": group, "shifts": shifts, "shifted": 40.0, "delta": 2.0}
+    return [
+        {**row, "controller": "paper", "classifier": name, "delta_low": 1.0, "delta_high": 3.0}
+        for name in ("standard", "deepaugment_augmix")
+    ]
+
+
+def test_markdown_has_a_row_a_shift_and_the_means_last(table):
+    means = pd.DataFrame([*means_of("all", 2), *means_of("imagenet_cp", 1)])
+    rows = typesetting.to_markdown(table, means).splitlines()[2:]
+    cells = [[cell.strip() for cell in row.split("|")[1:-1]] for row in rows]
+    assert [row[0] for row in cells] == [
+        "none",
+        "gaussian noise",
+        "gaussian noise + brightness",
+        "**mean of all 2 shifts**",
+        "**mean of composites (1)**",
+    ]
+    assert cells[0][2] == "0"
+    assert cells[1][1:3] == ["50.0", "+7.5 [+6.0, +9.0]"]
+    assert cells[3][1:3] == ["40.0", "+2.0 [+1.0, +3.0]"]
+
+
+def test_a_set_that_holds_all_shifts_has_no_second_row(table):
+    means = pd.DataFrame([*means_of("all", 1), *means_of("noises", 1)])
+    assert typesetting.to_markdown(table, means).count("mean of") == 1
+
+
+def test_controllers_stand_side_by_side(table):
+    both = pd.concat(
+        [table, table.assign(controller="calibrated", delta=0, delta_low=0, delta_high=0)]
+    )
+    means = pd.DataFrame(means_of("all", 1))
+    means = pd.concat([means, means.assign(controller="calibrated")])
+    head = typesetting.to_markdown(both, means).splitlines()[0]
+    assert re.findall(r"standard [^|]*\w", head)[:3] == [
+        "standard S",
+        "standard Δ paper",
+        "standard Δ calibrated",
+    ]
+
+
+def test_every_set_of_shifts_has_a_name():
+    assert set(typesetting.SETS) == set(SHIFT_SETS)
 
 
 def test_latex_marks_gains_and_parts_composites(table):
@@ -45,17 +85,3 @@ def test_latex_marks_gains_and_parts_composites(table):
 def test_a_table_without_composites_stays_one(table):
     alone = table[table["shift"] != COMPOSITE]
     assert typesetting.to_latex(alone).count(r"\begin{table}") == 1
-    assert "\n\n" not in typesetting.to_markdown(alone).strip()
-
-
-def test_every_policy_from_elsewhere_has_tables_of_its_own(table):
-    mean = table[table["shift"] == "gaussian_noise"].assign(shift="mean")
-    one = pd.concat([table, mean])
-    both = pd.concat([one.assign(policy=name) for name in ("photos", "the_released")])
-    latex = typesetting.transfer_to_latex(both)
-    assert latex.count(r"\begin{table}") == 4
-    assert "with the policy of photos" in latex
-    assert r"with the policy of the\_released" in latex
-    assert len({line for line in latex.splitlines() if r"\label" in line}) == 4
-    assert latex.count("\nmean of all shifts &") == 2
-    assert typesetting.transfer_to_latex(both.iloc[:0]).startswith("% No policy")

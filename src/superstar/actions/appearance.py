@@ -13,7 +13,7 @@ from superstar.errors import InputError
 from superstar.images import GRAY_WEIGHTS, check_images
 
 LEVELS = 256
-"""Of the histogram of luminance."""
+"""Bins of the histogram of luminance."""
 
 LUMA = np.array(GRAY_WEIGHTS, dtype=np.float32)
 
@@ -79,7 +79,7 @@ class Appearance:
 
     @classmethod
     def pooled(cls, parts: Sequence["Appearance"], counts: Sequence[int]) -> "Appearance":
-        """The statistics of several sets together, from those of each and its number of images."""
+        """The appearance of several sets together, from each set's own and its number of images."""
         shares = np.asarray(counts) / sum(counts)
 
         def mean(name: str, power: int = 1) -> Any:

@@ -22,7 +22,7 @@ SHAPES: dict[str, type[DnCNN] | type[UNet]] = {"dncnn": DnCNN, "unet": UNet}
 PIXELS_AT_ONCE = {"cpu": 2**17, "gpu": 2**22}
 
 PACKAGED_SHA256 = "109e57f538da3a624e2b56ad285852e505c4d6160c80b270792da4a057310eb3"
-"""Of the file of `packaged_denoiser`."""
+"""Digest of the file of `packaged_denoiser`."""
 
 Denoiser = DnCNN | UNet
 """What `apply_action` takes as `denoiser`."""

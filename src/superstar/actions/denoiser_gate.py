@@ -10,7 +10,7 @@ from superstar.actions.unet import UNet, noise_found
 from superstar.errors import InputError
 
 LEAST = 0.1 / 255
-"""The gate's lower end where no noise at all is found in the clean images."""
+"""Least lower end, for clean images in which no noise is found."""
 
 
 def fit_gate(

@@ -22,10 +22,10 @@ Numbers = tuple[float, ...]
 Image = NDArray[np.float32]
 
 KNOTS = 33
-"""Points of the curve of `match_tone`, at equal steps of luminance."""
+"""Knots of `match_tone`'s curve, at equal steps of luminance."""
 
 MOST_GAIN = 20.0
-"""The greatest gain of contrast and colour; the least is its reciprocal."""
+"""Greatest factor of contrast and colour; the least is its reciprocal."""
 
 MOST_SHARPENING = 3.0
 """Multiple of what a Gaussian of one pixel takes away."""

@@ -64,7 +64,7 @@ class Plan:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the corrections, in order."""
+        """Names of the corrections, in order."""
         return tuple(correction.name for correction in self.corrections)
 
     def apply(self, images: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from torch.nn import functional
 from superstar.errors import InputError
 
 FIRST_SCALE = 0.1
-"""Of the last layers' first weights: a network that starts as almost the identity learns sooner."""
+"""Scales the last layers' first weights: a network that starts near the identity learns sooner."""
 
 
 CENTRE = 0.5

@@ -243,7 +243,7 @@ def _merge_rows(
 ) -> None:
     s = _SQRT_HALF
     for x in range(upper.size):
-        # With an odd height, upper and lower may be one row; the upper value is written last.
+        # At an odd height upper and lower are one row, whose value is the upper one.
         lower[x] = s * low[x] - s * high[x]
     for x in range(upper.size):
         upper[x] = s * low[x] + s * high[x]

@@ -7,7 +7,7 @@ from torch import Tensor
 from superstar.classifiers.classifier import Classifier
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
-"""Means of the colour channels of ImageNet's images, as nearly all code bases round them."""
+"""Mean of each colour channel of ImageNet, as nearly all code bases round it."""
 
 IMAGENET_STD = (0.229, 0.224, 0.225)
 """Their standard deviations."""

@@ -13,7 +13,7 @@ KEYS = ["controller", "shift", "classifier"]
 
 DIGITS = 6
 COUNTS_AT_ONCE = 2**23
-"""Of the bootstrap: 64 MB."""
+"""Counts that the bootstrap draws together: 64 MB."""
 
 
 @dataclass(frozen=True)

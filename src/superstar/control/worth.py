@@ -16,7 +16,7 @@ FEWEST = 3
 
 @dataclass(frozen=True)
 class Worth:
-    """Of one candidate.
+    """How much one candidate gains.
 
     Attributes:
         margin: the fall of the reading that it must exceed.
@@ -69,7 +69,7 @@ def find_worth(trials: pd.DataFrame, *, bound: float, confidence: float) -> dict
 def uncontradicted(
     borrowed: Mapping[str, Worth], trials: pd.DataFrame, *, confidence: float
 ) -> dict[str, Worth]:
-    """The candidates of another benchmark that one's own labels do not speak against.
+    """The candidates from another benchmark that own labels do not speak against.
 
     Own labels speak against a candidate if on one of the surrogates, at all severities at which
     the reading falls by more than its margin, it costs accuracy beyond chance: if more images go

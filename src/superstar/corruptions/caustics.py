@@ -85,7 +85,7 @@ def _refract(
     height, width = image.shape[1:]
     planes = image.reshape(3, height * width)
     one, index = np.float32(1), np.float32(_REFRACTION)
-    # Of the four pixels around the place that is seen: their places and weights.
+    # Places and weights of the four pixels around the place that is seen.
     corners = np.empty((4, width), np.uint32)
     weights, lit = np.empty((4, width), np.float32), np.empty(width, np.float32)
     for row in range(height):

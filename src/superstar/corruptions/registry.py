@@ -135,7 +135,7 @@ def spell_out(shifts: str | Iterable[str]) -> list[str]:
     """Names of shifts with the sets among them (`SHIFT_SETS`) spelt out.
 
     Args:
-        shifts: names, or one text with spaces between them. Names of single shifts stay.
+        shifts: names, or one text with spaces between them. Other names stay as they are.
     """
     names = shifts.split() if isinstance(shifts, str) else shifts
     return [shift for name in names for shift in SHIFT_SETS.get(name, (name,))]

@@ -35,7 +35,7 @@ GROUPS = ("blur", "digital", "extra", "noise", "weather")
 """Names of the archives it comes in, under which their shifts may lie."""
 JPEG_QUALITY = 85
 ENDINGS = {"jpeg": ".JPEG", "png": ".png"}
-"""File endings that are written: ImageNet-C's, and a lossless one."""
+"""Endings of the files that we write: ImageNet-C's, and a lossless one."""
 CLASSES = "classes.txt"
 """Beside the sets that we write: names of the class folders, in the order of the labels."""
 

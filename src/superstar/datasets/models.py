@@ -1,4 +1,4 @@
-"""What is learned, and points: safetensors, skops and the supervisor's folder."""
+"""Learned models, and points: safetensors, skops and the supervisor's folder."""
 
 import json
 from importlib import import_module
@@ -309,7 +309,7 @@ class BorrowedWorthDataset(ExternalDataset):
         self.load()
 
     def identity(self, digests: Digests) -> str:
-        """Of the controller's files."""
+        """Digest of the controller's files."""
         if self._folder is None:
             return "none"
         names = [file.name for file in sorted(self._folder.glob("*"))]

@@ -12,9 +12,9 @@ import pandas as pd
 from kedro_datasets._typing import HTMLPreview, JSONPreview, TablePreview
 
 ROWS = 50
-"""Rows of a table that are shown."""
+"""Shown of a table."""
 ITEMS = 8
-"""Items of a list in a cell that are shown."""
+"""Shown of a list in a table's cell."""
 
 
 def if_made(preview: Callable[[Any], Any]) -> Callable[[Any], Any]:

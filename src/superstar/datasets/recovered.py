@@ -178,7 +178,7 @@ class GivenSupervisorDataset(ExternalDataset):
         return Supervisor.load(self._folder)
 
     def identity(self, digests: Digests) -> str:
-        """Of the supervisor's files."""
+        """Digest of the supervisor's files."""
         return digests.of_files(self._folder, sorted(file.name for file in self._folder.glob("*")))
 
     def _describe(self) -> dict[str, Any]:

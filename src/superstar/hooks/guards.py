@@ -55,7 +55,7 @@ class LockHook:
         self, run_params: dict[str, Any], pipeline: Pipeline, catalog: DataCatalog
     ) -> Generator[None, Any, Any]:
         """Take the lock before anything is looked at, and keep it unless the run is refused."""
-        self._release()  # A run before this one in this process: Ctrl-C calls no hook.
+        self._release()  # No hook hears of it when Ctrl-C ends a run in this process.
         if any(stage_of(node) not in ELSEWHERE for node in pipeline.nodes):
             self._take(Path(run_params["project_path"]), catalog.load("params:benchmark"))
         try:

@@ -39,7 +39,7 @@ class TrackingHook:
     @hook_impl(wrapper=True)
     def after_context_created(self, context: KedroContext) -> Generator[None, Any, Any]:
         """Make sure that the store answers, and let one process at a time set it up."""
-        self._end("KILLED")  # A run before this one in this process: Ctrl-C calls no hook.
+        self._end("KILLED")  # No hook hears of it when Ctrl-C ends a run in this process.
         self._context = context
         store = context.config_loader["mlflow"]["server"]["mlflow_tracking_uri"]
         check_server(store)

@@ -28,10 +28,10 @@ DETAIL_CORE = 0.002
 """Below it bins of details are about alike; above they grow with the detail."""
 
 VALUE_RANGES = {"luminance": (0.0, 1.0), "blue": (-0.886, 0.886), "red": (-0.701, 0.701)}
-"""Of luminance, blue less luminance, and red less luminance (ITU-R BT.601)."""
+"""Ranges of luminance, blue less luminance, and red less luminance (ITU-R BT.601)."""
 
 _STEPS = 2**14
-"""Of the table that tells the bin of a value."""
+"""Entries of the table that gives the bin of a value."""
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ class SlicedDivergence(Distance):
 
     @abstractmethod
     def _divergences(self, reference: Histograms, points: Histograms) -> NDArray[np.float64]:
-        """The divergence (L,) of two histograms (L, bins) on each of L lines."""
+        """Divergence (L,) of each line's two histograms, (L, bins) each."""
 
 
 @dataclass(frozen=True)

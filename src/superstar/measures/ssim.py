@@ -35,7 +35,7 @@ _MOMENTS = 4
 def _products(
     a: NDArray[np.float32], b: NDArray[np.float32], products: NDArray[np.float32]
 ) -> None:
-    """Write u, u - v, u² + v² and (u - v)² of two rows, taken from mid-gray, to `products`."""
+    """Products of two rows about mid-gray: u, u - v, u² + v², (u - v)²."""
     half = np.float32(0.5)
     means, differences, squares, changes = products[0], products[1], products[2], products[3]
     for x in range(a.shape[0]):

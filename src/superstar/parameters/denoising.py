@@ -52,7 +52,7 @@ class Gate(Section):
 
 
 class BlindTraining(Section):
-    """Training of the package's denoiser, on the images of environment `denoiser`."""
+    """How the packaged denoiser is trained, on the images of environment `denoiser`."""
 
     widths: Annotated[list[Count], Field(min_length=1)]
     blocks: Annotated[list[Count], Field(min_length=1)]
@@ -119,7 +119,7 @@ class DenoiserTraining(Section):
 
     @property
     def shape(self) -> dict[str, int]:
-        """Of the network that is trained here."""
+        """Size of the network that is trained here."""
         return self.model_dump(include={"depth", "width", "unshuffle", "enlarge"})
 
     @property

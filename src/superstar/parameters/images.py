@@ -45,8 +45,8 @@ class Execution(Section):
     def _address_of_a_cluster(self) -> "Execution":
         if self.address is not None and self.backend == "loky":
             raise InputError(
-                f"address = {self.address!r} names a cluster, but backend = 'loky' uses none: set "
-                "execution.backend to dask, or execution.address to null"
+                f"address = {self.address!r} names a cluster, but backend = 'loky' runs on this "
+                "machine: set execution.backend to dask, or execution.address to null"
             )
         return self
 

@@ -50,7 +50,7 @@ class Training(Section):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """What is the scheme's own."""
+        """Settings that only this scheme has."""
         return self.model_dump(exclude=set(Training.model_fields))
 
 

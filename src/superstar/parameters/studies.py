@@ -90,7 +90,7 @@ class Sensitivity(Section):
 
 
 class PerturbationStrengths(Section):
-    """Strengths of each perturbation, from 0 (unchanged images) upwards."""
+    """Strengths of each perturbation, from 0 (images as they are) upwards."""
 
     gaussian_noise: Strengths
     impulse_noise: Strengths

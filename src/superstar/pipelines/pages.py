@@ -37,11 +37,14 @@ def readable(name: object) -> str:
 
 
 def number(value: Any, digits: int = 2, sign: bool = False, missing: str = "") -> str:
-    """A number with so many digits after the point; where there is none, what stands for it."""
+    """A number with so many digits after the point; where there is none, what stands for it.
+
+    Zero has no sign.
+    """
     if pd.isna(value):
         return missing
     rounded = round(float(value), digits) + 0.0  # which makes 0 of -0
-    return f"{rounded:{'+' if sign else ''}.{digits}f}"
+    return f"{rounded:{'+' if sign and rounded else ''}.{digits}f}"
 
 
 def numbers(values: Iterable[Any], digits: int = 2, **options: Any) -> list[str]:
@@ -50,8 +53,11 @@ def numbers(values: Iterable[Any], digits: int = 2, **options: Any) -> list[str]
 
 
 def with_interval(value: float, low: float, high: float) -> str:
-    """A difference and its interval; 0.00 where nothing was done."""
-    return "0.00" if low == high == 0 else f"{value:+.2f} [{low:+.2f}, {high:+.2f}]"
+    """A difference and its interval; 0 where nothing was done."""
+    if low == high == 0:
+        return "0"
+    texts = numbers([value, low, high], 1, sign=True)
+    return f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
 def intervals(frame: pd.DataFrame, column: str) -> list[str]:

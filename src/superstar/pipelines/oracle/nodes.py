@@ -175,9 +175,9 @@ def summarise(
     return table, metrics, page
 
 
-def draw_oracle(surrogates: pd.DataFrame, tests: pd.DataFrame) -> Figure:
-    """Gains of policy and oracles by shift, and where a nearer distance costs accuracy."""
-    return figures.oracle_figure(pd.concat([surrogates, tests], ignore_index=True))
+def draw_oracle(tests: pd.DataFrame) -> Figure:
+    """What each test shift costs, and what policy and oracles give back."""
+    return figures.ladder_figure(summary.ladder(tests))
 
 
 def _how(

@@ -70,11 +70,6 @@ def create_pipeline() -> Pipeline:
                 ["oracle_table", "oracle_metrics", "oracle_report"],
                 name="summarise_oracle",
             ),
-            node(
-                nodes.draw_oracle,
-                ["oracle_on_surrogates", "oracle_on_tests"],
-                "oracle_figure",
-                name="draw_oracle",
-            ),
+            node(nodes.draw_oracle, "oracle_on_tests", "oracle_figure", name="draw_oracle"),
         ],
     )

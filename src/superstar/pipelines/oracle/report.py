@@ -8,7 +8,7 @@ from superstar.pipelines.pages import ranges, render, with_errors
 
 BRAKES = {BRAKED: "with brakes", FREE: "without brakes"}
 SPLITS = {"surrogate": "surrogates", "test": "test shifts"}
-WORST_SETS = 20
+WORST_SETS = 8
 
 
 def compose(
@@ -44,8 +44,6 @@ def compose(
             for split in SPLITS
             for controller in BRAKES
         },
-        by_shift={split: summary.by_shift(found, split, BRAKED) for split in SPLITS},
-        ladder={split: summary.ladder(found, split) for split in SPLITS},
         misled_shares={
             controller: _misled_share(nearest[nearest["controller"] == controller])
             for controller in BRAKES

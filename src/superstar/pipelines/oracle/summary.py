@@ -46,22 +46,18 @@ def oracle_table(found: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(columns, axis=1).reset_index()
 
 
-def ladder(found: pd.DataFrame, split: str) -> pd.DataFrame:
-    """Accuracy by shift, in points: what was lost, and what of it comes back on each rung.
+def ladder(tests: pd.DataFrame) -> pd.DataFrame:
+    """Accuracy by test shift, in points: what was lost, and what comes back on each rung.
 
-    `lost` is the accuracy on clean images less that on shifted ones; the surrogates have no clean
-    set beside them, and lack the column.
+    `lost` is the accuracy on clean images less that on shifted ones. The last row has the means.
     """
-    part = found[found["split"] == split]
-    before = part.groupby("shift", sort=False)["accuracy_before"].mean()
-    table = pd.DataFrame(index=before.index)
-    if "none" in before.index:
-        table["lost"] = before["none"] - before
+    before = tests.groupby("shift", sort=False)["accuracy_before"].mean()
+    table = pd.DataFrame({"lost": before["none"] - before})
     for rung, (controller, policy) in RUNGS.items():
-        rows = part[(part["controller"] == controller) & (part["policy"] == policy)]
+        rows = tests[(tests["controller"] == controller) & (tests["policy"] == policy)]
         table[rung] = rows.groupby("shift", sort=False)["accuracy_gain"].mean()
-    shifted = table.drop(index="none", errors="ignore")
-    table.loc["mean of shifts"] = shifted.mean()
+    table = table.drop(index="none")
+    table.loc["mean of shifts"] = table.mean()
     return table.reset_index()
 
 
@@ -105,13 +101,6 @@ def by_policy(found: pd.DataFrame, split: str, controller: str, batch_size: int)
             }
         )
     return pd.DataFrame(table)
-
-
-def by_shift(found: pd.DataFrame, split: str, controller: str) -> pd.DataFrame:
-    """Accuracy gains in points, a row a shift and a column a policy, means over severities."""
-    part = _shifted(found, split, controller)
-    table = part.pivot_table("accuracy_gain", "shift", "policy", sort=False)
-    return table.drop(columns="nop", errors="ignore").reset_index()
 
 
 def image_gains(rows: pd.DataFrame, batch_size: int) -> NDArray[np.float64]:

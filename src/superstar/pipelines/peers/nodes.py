@@ -72,7 +72,7 @@ class _Asked:
         }
 
     def peers(self, fronts: dict[str, Front]) -> dict[str, dict[str, Maker]]:
-        """The peers behind each front: all peers behind nothing and behind the controllers."""
+        """The peers behind each front: all of them behind nothing and behind the controllers."""
         network = on_device(self.classifier, self.device)
         plain: dict[str, Maker] = {UNTOUCHED: lambda _: Unadapted(network)}
 

@@ -62,7 +62,6 @@ def compose(
         leaders=_leaders(mean, on_shifts.loc[[CLEAN]]),
         beside=_beside(beside),
         by_shift=_gains(alone(on_shifts).query("name != @UNTOUCHED"), "part", "name"),
-        behind=_gains(on_shifts[on_shifts["front"] == CALIBRATED], "part", "name"),
         stream=_gains(on_the_stream, "name", "part").rename(columns=PARTS),
         segments=len(segments),
         images=int(segments["images"].sum()),

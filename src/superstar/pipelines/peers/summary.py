@@ -21,7 +21,7 @@ NOTHING = (UNTOUCHED, UNTOUCHED)
 Pair = tuple[str, str]
 """A front and a peer."""
 Hits = Mapping[Pair, NDArray[np.float32]]
-"""Hits of each pair: shifts and severities by images, or the images of a stream."""
+"""Right or wrong by pair: shifts and severities by images, or the images of a stream."""
 
 
 def gain_table(

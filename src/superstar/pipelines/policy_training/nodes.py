@@ -105,7 +105,7 @@ def train_policy(
     indices = range(len(policy.names) * policy.held_out_batches)
     episodes = evaluate_policy(held_out, result.actor, indices, seed=seed, discount=given.discount)
     episodes["surrogate"] = [policy.names[i // policy.held_out_batches] for i in episodes["batch"]]
-    # The curves cover the whole training; `training` covers this process alone.
+    # Over the whole training; `training` knows only the steps of this process.
     steps = int(result.curves["length"].sum())
     distinct_steps = int(result.curves["distinct_steps"].iloc[-1])
     metrics = {

@@ -1,71 +1,57 @@
-"""The three figures of appendix C in one."""
+"""The figures of appendix C in one, on one scale."""
 
-import matplotlib
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, MaxNLocator, NullFormatter, NullLocator
+
+from superstar.pipelines.drawing import WIDTH, colours, in_small_print
+from superstar.pipelines.pages import readable
 
 UNITS = {
     "gaussian_noise": "standard deviation",
     "impulse_noise": "share of pixels",
     "gaussian_blur": "sigma, pixels",
 }
+KEYS = ["perturbation", "projection", "sample_size"]
 
 
+@in_small_print
 def distances_figure(distances: pd.DataFrame) -> Figure:
-    """Distance over sample size, a curve a strength: a row a perturbation, a column a projection.
+    """Distance over strength, as a multiple of that at strength 0; a curve a projection.
 
-    Curves are means over trials, bands run from the least to the greatest. Every panel has its own
-    scale, since projections differ in how they shrink distances.
+    Above with the smallest samples, below with the largest. Curves are means over trials, thinner
+    from one to the next so that those below show; bands run from the least to the greatest.
     """
+    sizes = sorted({distances["sample_size"].min(), distances["sample_size"].max()})
     perturbations = list(dict.fromkeys(distances["perturbation"]))
     projections = list(dict.fromkeys(distances["projection"]))
-    sizes = sorted(distances["sample_size"].unique())
-    figure = Figure(
-        figsize=(2.35 * len(projections) + 1.6, 2.5 * len(perturbations) + 0.4),
-        layout="constrained",
+    clean = distances[distances["strength"] == 0].set_index([*KEYS, "trial"])["distance"]
+    rows = distances[distances["sample_size"].isin(sizes)].join(
+        clean.rename("clean"), on=[*KEYS, "trial"]
     )
-    grid = figure.subplots(len(perturbations), len(projections), squeeze=False, sharex=True)
-    for axes, perturbation in zip(grid, perturbations, strict=True):
-        rows = distances[distances["perturbation"] == perturbation]
-        strengths = sorted(rows["strength"].unique())
-        colours = matplotlib.colormaps["viridis"].resampled(len(strengths) + 1)
-        for axis, projection in zip(axes, projections, strict=True):
-            panel = rows[rows["projection"] == projection]
-            for place, strength in enumerate(strengths):
-                curve = panel[panel["strength"] == strength].groupby("sample_size")["distance"]
-                colour = colours(place)
-                axis.fill_between(sizes, curve.min(), curve.max(), color=colour, alpha=0.15, lw=0)
-                axis.plot(
-                    sizes, curve.mean(), "o-", color=colour, ms=2.5, lw=1.2, label=f"{strength:g}"
+    rows = rows.assign(ratio=rows["distance"] / rows["clean"])
+    shades = colours(len(projections))
+    figure = Figure(figsize=(WIDTH, 0.6 + 2.1 * len(sizes)), layout="constrained")
+    grid = figure.subplots(len(sizes), len(perturbations), squeeze=False, sharex="col", sharey=True)
+    for axes, size in zip(grid, sizes, strict=True):
+        axes[0].set_ylabel(f"{size} images")
+        for axis, perturbation in zip(axes, perturbations, strict=True):
+            panel = rows[(rows["sample_size"] == size) & (rows["perturbation"] == perturbation)]
+            for place, projection in enumerate(projections):
+                colour, width = shades[place], 1 + 0.8 * (len(projections) - place)
+                curve = panel[panel["projection"] == projection].groupby("strength")["ratio"]
+                axis.fill_between(
+                    curve.min().index, curve.min(), curve.max(), color=colour, alpha=0.1, lw=0
                 )
-            axis.set_xscale("log")
-            axis.xaxis.set_major_locator(FixedLocator(sizes))
-            axis.xaxis.set_minor_locator(NullLocator())
-            axis.xaxis.set_major_formatter("{x:g}")
-            axis.xaxis.set_minor_formatter(NullFormatter())
-            axis.yaxis.set_major_locator(MaxNLocator(5))
-            axis.tick_params(labelsize=8)
+                label = "no projection" if projection == "none" else projection
+                axis.plot(curve.mean(), color=colour, lw=width, label=label)
+            axis.axhline(1, color="black", lw=0.8)
             axis.grid(alpha=0.3)
-        axes[0].set_ylabel(f"{perturbation.replace('_', ' ')}\nWasserstein distance")
-        handles, _ = axes[-1].get_legend_handles_labels()
-        # As the curves lie, the highest first.
-        handles.sort(key=lambda curve: curve.get_ydata()[-1], reverse=True)
-        axes[-1].legend(
-            handles=handles,
-            title=UNITS[perturbation],
-            fontsize=8,
-            title_fontsize=8,
-            loc="center left",
-            bbox_to_anchor=(1.02, 0.5),
-        )
-    for axis, projection in zip(grid[0], projections, strict=True):
-        axis.set_title("no projection" if projection == "none" else projection)
-    for axis in grid[-1]:
-        axis.set_xlabel("sample size")
-    figure.supxlabel(
-        "Curves: means over trials; bands: from the least to the greatest. "
-        "Each panel has its own scale.",
-        fontsize=9,
+    for axis, perturbation in zip(grid[0], perturbations, strict=True):
+        axis.set_title(readable(perturbation))
+    for axis, perturbation in zip(grid[-1], perturbations, strict=True):
+        axis.set_xlabel(UNITS[perturbation])
+    figure.legend(
+        *axis.get_legend_handles_labels(), loc="outside lower center", ncols=len(projections)
     )
+    figure.supylabel("distance / distance at strength 0", fontsize=8)
     return figure

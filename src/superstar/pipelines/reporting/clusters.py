@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from superstar.datasets import ShiftedSets
 from superstar.images import stream
 from superstar.measures import FEATURES, state_features
+from superstar.pipelines.drawing import colours, name_rows, stack_bars
 from superstar.pipelines.pages import readable
-from superstar.pipelines.reporting.figures import colours, name_rows, stack_bars
 
 COLUMNS = list(FEATURES)
 SHOWN = {"brightness": "brightness (0 black to 2 white)", "std": "standard deviation"}
@@ -118,5 +118,5 @@ def cluster_figure(
         readable(row.shift) + (" (surrogate)" if row.group == "surrogate" else "")
         for row in table.itertuples()
     ]
-    name_rows(bars, names, size=9)
+    name_rows(bars, names)
     return figure

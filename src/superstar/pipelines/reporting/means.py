@@ -10,6 +10,8 @@ from superstar.corruptions import SHIFT_SETS, STANDARD_SHIFTS
 from superstar.datasets import SEVERITIES
 from superstar.pipelines.reporting.comparison import OWN
 
+ALL = "all"
+"""The group of all shifts that were evaluated, clean images apart."""
 NAMES = ["policy", "controller", "classifier"]
 COLUMNS = ["policy", "controller", "group", "shifts", "classifier"]
 COLUMNS += ["shifted", "recovered", "delta", "delta_low", "delta_high"]
@@ -45,7 +47,7 @@ def all_policies(own: pd.DataFrame, elsewhere: pd.DataFrame) -> pd.DataFrame:
 
 
 def mean_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap) -> pd.DataFrame:
-    """Accuracy shifted and recovered and Delta over each set of shifts (`SHIFT_SETS`).
+    """Accuracy shifted and recovered and Delta over all shifts, and over each of `SHIFT_SETS`.
 
     Each shift weighs as much as any other. Sets that were not evaluated in full are left out.
     Results and gains have the `policy`.
@@ -56,7 +58,8 @@ def mean_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap)
     """
     rows = []
     for (policy, controller, classifier), own, images in _by_policy(results, gains):
-        for group, shifts in SHIFT_SETS.items():
+        every = tuple(shift for shift in own["shift"].unique() if shift != "none")
+        for group, shifts in {ALL: every, **SHIFT_SETS}.items():
             if not set(shifts) <= set(own["shift"]):
                 continue
             weights = dict.fromkeys(shifts, 1 / len(shifts))

@@ -53,25 +53,22 @@ def make_tables(
     given = Reporting.model_validate(parameters)
     bootstrap = Bootstrap(given.bootstrap_resamples, given.confidence, seed)
     main = tables.main_table(results, gains, bootstrap)
-    markdown = typesetting.to_markdown(main)
-    logger.info(
-        "accuracy (%%) shifted (S), recovered (R), and their difference\n%s", markdown.rstrip()
-    )
     transfer = tables.transfer_table(transfer_results, transfer_gains, bootstrap)
     policies = means.all_policies(results, transfer_results)
     policy_gains = means.all_policies(gains, transfer_gains)
     mean_table = means.mean_table(policies, policy_gains, bootstrap)
+    own_means = mean_table[mean_table["policy"] == comparison.OWN]
+    markdown = typesetting.to_markdown(main, own_means)
+    logger.info("accuracy (%%) shifted (S), and points gained (Δ)\n%s", markdown.rstrip())
     mce_table = pd.DataFrame(columns=means.MCE_COLUMNS)
     if given.mce is not None:
         mce_table = means.mce_table(policies, policy_gains, bootstrap)
     actions = tables.action_table(results)
     made = tables.Tables(
         main_table=main,
-        overall_table=tables.overall_table(main, results, gains, bootstrap),
         transfer_table=transfer,
         mean_table=mean_table,
         mce_table=mce_table,
-        severity_delta_table=tables.severity_table(results),
         action_table=actions,
         inaction_table=tables.inaction_table(first_actions),
         worst_cells=tables.worst_cells(results, given.worst_cells),
@@ -84,7 +81,6 @@ def make_tables(
         ),
         main_table_markdown=markdown,
         main_table_latex=typesetting.to_latex(main),
-        transfer_table_latex=typesetting.transfer_to_latex(transfer),
         evaluation_metrics=tables.metrics(main, actions)
         | means.mean_metrics(mean_table, mce_table),
     )

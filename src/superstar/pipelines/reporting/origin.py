@@ -66,14 +66,10 @@ def _span(numbers: Collection[int]) -> str:
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
-def stages_table(times: pd.DataFrame) -> pd.DataFrame:
-    """`stage`, `seconds` and `peak_memory_gb`, from a row a node; at last the whole run."""
-    stages = times.groupby("stage", sort=False).agg(
-        seconds=("seconds", "sum"), peak_memory_gb=("peak_memory_gb", "max")
-    )
-    if len(stages):
-        stages.loc["whole run"] = [stages["seconds"].sum(), stages["peak_memory_gb"].max()]
-    return stages.reset_index()
+def whole_run(times: pd.DataFrame) -> str:
+    """How long all nodes took and the memory that they needed, in words."""
+    minutes, memory = times["seconds"].sum() / 60, times["peak_memory_gb"].max()
+    return f"{minutes:.0f} minutes and at most {memory:.1f} GB" if len(times) else "no time known"
 
 
 def as_yaml(parameters: Mapping[str, Any]) -> str:

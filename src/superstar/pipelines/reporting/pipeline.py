@@ -60,19 +60,15 @@ def create_pipeline() -> Pipeline:
                 "report",
                 name="write_report",
             ),
-            node(figures.delta_figure, "main_table", "delta_figure", name="draw_deltas"),
             node(
                 figures.severity_figure,
-                "severity_delta_table",
+                "main_table",
                 "severity_delta_figure",
                 name="draw_severity_deltas",
             ),
             node(figures.actions_figure, "action_table", "action_figure", name="draw_actions"),
             node(
-                figures.inaction_figure,
-                ["inaction_table", "thresholds"],
-                "inaction_figure",
-                name="draw_inaction",
+                figures.inaction_figure, "inaction_table", "inaction_figure", name="draw_inaction"
             ),
             node(
                 figures.fits_figure,

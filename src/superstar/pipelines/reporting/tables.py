@@ -7,40 +7,38 @@ over images, first actions a row a cell, trial and classifier; a cell is a shift
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from superstar.control.controllers import PAPER
 from superstar.control.intervals import KEYS, Bootstrap, mean_by_image, trial_errors
 from superstar.control.operability import regression_labels
+from superstar.pipelines.drawing import corrections
 
 CELLS = ["controller", "shift", "severity", "trial"]
 DELTAS = ["delta", "delta_low", "delta_high"]
 TRANSFER_COLUMNS = ["policy", *KEYS, "shifted", "recovered", *DELTAS]
-STOP_REASONS = ("inoperable", "nop", "beta", "alpha", "clean", "no_gain", "home", "horizon")
-"""Of controller `paper` the first four, of `calibrated` the next three; the last of both."""
+SEVERITY = "severity_"
+"""What the names of columns with Delta at one severity begin with."""
 OUTCOMES = {
     "kept": "carried out",
-    "inoperable": "forbidden by the tree",
-    "nop": "the policy chose none",
-    "beta": "stopped by β",
+    "inoperable": "tree forbids",
+    "nop": "chose none",
+    "beta": "β stops",
 }
 """What becomes of a first action, in words."""
 
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables of a run, three of them typeset, and its metrics, by their names in the catalog.
+    """The tables of a run, two of them typeset, and its metrics, by their names in the catalog.
 
     The functions that make them say more.
     """
 
     main_table: pd.DataFrame
-    overall_table: pd.DataFrame
     transfer_table: pd.DataFrame
     mean_table: pd.DataFrame
     mce_table: pd.DataFrame
-    severity_delta_table: pd.DataFrame
     action_table: pd.DataFrame
     inaction_table: pd.DataFrame
     worst_cells: pd.DataFrame
@@ -49,7 +47,6 @@ class Tables:
     reference_comparison: pd.DataFrame
     main_table_markdown: str
     main_table_latex: str
-    transfer_table_latex: str
     evaluation_metrics: dict[str, float]
 
 
@@ -58,7 +55,8 @@ def main_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap)
 
     `delta_low` and `delta_high` bound Delta over the draw of images, by a paired bootstrap (an
     image is drawn with its outcomes before and after, at all severities and in all trials), and
-    over the draw of batches and of the policy, by the spread of the trials.
+    over the draw of batches and of the policy, by the spread of the trials. `severity_1` and so on
+    hold Delta at one severity.
     """
     means = results.groupby(KEYS, sort=False)[["accuracy_shifted", "accuracy_recovered"]].mean()
     table = (100 * means).rename(columns=lambda name: name.removeprefix("accuracy_"))
@@ -70,34 +68,14 @@ def main_table(results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap)
     }
     table["delta_low"] = [100 * bounds[keys][0] for keys in table.index]
     table["delta_high"] = [100 * bounds[keys][1] for keys in table.index]
-    return table.reset_index()
+    return table.join(_by_severity(results)).reset_index()
 
 
-def overall_table(
-    main: pd.DataFrame, results: pd.DataFrame, gains: pd.DataFrame, bootstrap: Bootstrap
-) -> pd.DataFrame:
-    """Delta over all shifts, clean images apart: mean, best shift and worst, in points.
-
-    Every shift weighs as much as any other; an image is drawn with its outcomes under all.
-
-    Returns:
-        Three rows a controller and classifier: `figure` (mean, best or worst), `shift` (missing
-        for the mean), `delta`, `delta_low` and `delta_high`.
-    """
-    names = ["controller", "classifier"]
-    main, results, gains = (table[table["shift"] != "none"] for table in (main, results, gains))
-    spreads = trial_errors(results)
-    by_names = dict(list(gains.groupby(names)))
-    rows = []
-    for keys, part in main.groupby(names, sort=False):
-        over_trials = spreads.xs(keys, level=names)
-        spread = float(np.sqrt((over_trials**2).sum())) / len(over_trials)
-        by_shift = [mean_by_image(some) for _, some in by_names[keys].groupby("shift", sort=False)]
-        low, high = bootstrap.interval(np.mean(by_shift, axis=0), spread)
-        rows.append([*keys, "mean", None, part["delta"].mean(), 100 * low, 100 * high])
-        for figure, place in (("best", part["delta"].idxmax()), ("worst", part["delta"].idxmin())):
-            rows.append([*keys, figure, *part.loc[place, ["shift", *DELTAS]]])
-    return pd.DataFrame(rows, columns=[*names, "figure", "shift", *DELTAS])
+def _by_severity(results: pd.DataFrame) -> pd.DataFrame:
+    shifted = results.dropna(subset="severity")
+    delta = 100 * (shifted["accuracy_recovered"] - shifted["accuracy_shifted"])
+    means = delta.groupby([shifted[key] for key in (*KEYS, "severity")], sort=False).mean()
+    return means.unstack("severity").add_prefix(SEVERITY)
 
 
 def transfer_table(
@@ -111,49 +89,34 @@ def transfer_table(
         bootstrap: as in `main_table`.
 
     Returns:
-        The columns of `main_table` behind `policy`, and for each policy and classifier a row
-        `mean` over all shifts, clean images apart.
+        The columns of `main_table` up to the interval, behind `policy`.
     """
     parts = [pd.DataFrame(columns=TRANSFER_COLUMNS)]
     for policy, own in results.groupby("policy", sort=False) if len(results) else ():
-        own_gains = gains[gains["policy"] == policy]
-        table = main_table(own, own_gains, bootstrap)
-        overall = overall_table(table, own, own_gains, bootstrap)
-        means = overall[overall["figure"] == "mean"].assign(shift="mean")
-        shifted = table[table["shift"] != "none"].groupby(["controller", "classifier"])
-        means = means.merge(shifted[["shifted", "recovered"]].mean().reset_index())
-        parts.append(pd.concat([table, means]).assign(policy=policy))
+        table = main_table(own, gains[gains["policy"] == policy], bootstrap)
+        parts.append(table.assign(policy=policy))
     return pd.concat(parts[1:] or parts, ignore_index=True)[TRANSFER_COLUMNS]
 
 
-def severity_table(results: pd.DataFrame) -> pd.DataFrame:
-    """Delta (points) by shift, classifier and severity, the severities as columns."""
-    shifted = results.dropna(subset="severity")
-    delta = 100 * (shifted["accuracy_recovered"] - shifted["accuracy_shifted"])
-    table = delta.groupby([shifted[key] for key in (*KEYS, "severity")], sort=False).mean()
-    return table.unstack("severity").add_prefix("severity_").reset_index()
-
-
 def action_table(results: pd.DataFrame) -> pd.DataFrame:
-    """What was done, by shift: how often it acted, why it stopped, its commonest sequence.
+    """What was done, by shift.
 
-    Shares are in percent of (severity, trial) cells.
+    Returns:
+        A row a controller, shift and thing done: `acted`, whether images were corrected; `what`,
+        the first correction, or what stopped the controller before one; and `share`, of
+        (severity, trial) cells, in percent.
     """
-    cells = results.drop_duplicates(CELLS).assign(sequence=_sequences)
-    rows = []
-    for (controller, shift), part in cells.groupby(["controller", "shift"], sort=False):
-        acted = part.loc[part["sequence"] != "none", "sequence"]
-        reasons = part["stop_reason"].value_counts(normalize=True)
-        rows.append(
-            {
-                "controller": controller,
-                "shift": shift,
-                "acted": 100 * len(acted) / len(part),
-                **{f"stopped_by_{name}": 100 * reasons.get(name, 0.0) for name in STOP_REASONS},
-                "commonest_sequence": acted.mode().iloc[0] if len(acted) else "none",
-            }
-        )
-    return pd.DataFrame(rows)
+    cells = results.drop_duplicates(CELLS)
+    acted = cells["sequence"].map(len) > 0
+    first = [
+        names[0] if len(names) else reason
+        for names, reason in zip(cells["sequence"], cells["stop_reason"], strict=True)
+    ]
+    keys = ["controller", "shift"]
+    shown = cells[keys].assign(acted=acted, what=first)
+    counts = shown.groupby([*keys, "acted", "what"], sort=False).size()
+    shares = 100 * counts / counts.groupby(keys).transform("sum")
+    return shares.rename("share").reset_index()
 
 
 def inaction_table(first_actions: pd.DataFrame) -> pd.DataFrame:
@@ -220,7 +183,7 @@ def _order_of(results: pd.DataFrame) -> Callable[[pd.Series], pd.Series]:
 
 
 def _sequences(results: pd.DataFrame) -> pd.Series:
-    return results["sequence"].map(lambda names: " > ".join(names) or "none")
+    return results["sequence"].map(lambda names: corrections(names) or "nothing")
 
 
 def _counted(values: pd.Series) -> str:
@@ -301,14 +264,15 @@ def metrics(table: pd.DataFrame, actions: pd.DataFrame) -> dict[str, float]:
     for controller, own in table.groupby("controller", sort=False):
         start = "" if controller == PAPER else f"{controller}."
         shifted = own[own["shift"] != "none"]
-        acted = actions[actions["controller"] == controller]
+        chosen = actions[actions["controller"] == controller]
+        acted = (chosen["share"] * chosen["acted"]).groupby(chosen["shift"]).sum()
         numbers |= {
             f"{start}delta.{row.shift}.{row.classifier}": row.delta for row in own.itertuples()
         }
         for name, part in shifted.groupby("classifier"):
             numbers[f"{start}mean_delta.{name}"] = round(float(part["delta"].mean()), 3)
             numbers[f"{start}worst_delta.{name}"] = float(part["delta"].min())
-        numbers |= {f"{start}acted_percent.{row.shift}": row.acted for row in acted.itertuples()}
+        numbers |= {f"{start}acted_percent.{shift}": share for shift, share in acted.items()}
     for row in table[table["shift"] == "none"].itertuples():
         numbers[f"clean_accuracy.{row.classifier}"] = row.shifted
     return numbers

@@ -1,98 +1,86 @@
-"""The main table as Markdown and LaTeX, as the paper prints it."""
+"""The main table as Markdown, with its means, and as LaTeX, as the paper prints it."""
 
-from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
 from superstar.control.controllers import PAPER
 from superstar.pipelines import pages
 from superstar.pipelines.pages import COMPOSITE, readable
+from superstar.pipelines.reporting.means import ALL
+
+SETS = {
+    "imagenet_c": "ImageNet-C",
+    "imagenet_c_standard": "ImageNet-C, standard",
+    "imagenet_c_bar": "ImageNet-C̄",
+    "imagenet_cp": "composites",
+    "noises": "noises",
+}
+"""Sets of shifts as a table calls them."""
 
 
-def parted(table: pd.DataFrame) -> list[pd.DataFrame]:
-    """Rows of single shifts (the clean set's and means' among them), then those of composites.
+def to_markdown(table: pd.DataFrame, means: pd.DataFrame) -> str:
+    """A row a shift: of each classifier S, and Delta of each controller; then the means.
 
-    Only those that there are: the paper's tables 1 and 2.
+    Args:
+        table: the main table.
+        means: of `means.mean_table`, of the same policy; sets that hold all shifts have no row.
     """
-    composite = table["shift"].str.contains(COMPOSITE, regex=False)
-    return [part for part in (table[~composite], table[composite]) if len(part)]
+    total = means.loc[means["group"] == ALL, "shifts"].max()
+    apart = means[(means["group"] == ALL) | (means["shifts"] < total)]
+    averaged = apart.assign(shift=[_name(row) for row in apart.itertuples()])
+    both = pd.concat([table, averaged], ignore_index=True)
+    columns = {"shift": [readable(shift) for shift in both["shift"].unique()]}
+    for classifier, part in both.groupby("classifier", sort=False):
+        columns[f"{classifier} S"] = pages.numbers(part.drop_duplicates("shift")["shifted"], 1)
+        for controller, own in part.groupby("controller", sort=False):
+            columns[f"{classifier} Δ {controller}"] = pages.intervals(own, "delta")
+    return pages.table(pd.DataFrame(columns)) + "\n"
 
 
-def to_markdown(table: pd.DataFrame) -> str:
-    """The main table in Markdown, with intervals of Delta; composites in one of their own.
-
-    Several controllers share S, and have a Delta each.
-    """
-    parts = []
-    for part in parted(table):
-        if table["controller"].nunique() > 1:
-            wide = _side_by_side(part)
-        else:
-            wide = _wide(part, pages.intervals(part, "delta"), "Δ")
-        wide.columns = [" ".join(names) for names in wide.columns]
-        parts.append(pages.table(wide.reset_index()) + "\n")
-    return "\n".join(parts)
+def _name(mean: Any) -> str:
+    if mean.group == ALL:
+        return f"**mean of all {mean.shifts} shifts**"
+    return f"**mean of {SETS[mean.group]} ({mean.shifts})**"
 
 
 def to_latex(table: pd.DataFrame) -> str:
     """The main table in LaTeX, gains in red; composites and controllers in tables of their own."""
     return "\n".join(
-        _one_latex(part, f", controller {name}", "main" if name == PAPER else f"main-{name}")
+        _one_latex(part, name)
         for name, own in table.groupby("controller", sort=False)
-        for part in parted(own)
+        for part in _parted(own)
     )
 
 
-def transfer_to_latex(table: pd.DataFrame) -> str:
-    """The same of every policy from elsewhere; where there is none, a comment says so."""
-    parts = [
-        _one_latex(part, f", with the policy of {_escaped(policy)}", f"transfer-{policy}")
-        for policy, own in table.groupby("policy", sort=False)
-        for part in parted(own)
-    ]
-    return "\n".join(parts) if parts else "% No policy from elsewhere was evaluated.\n"
+def _parted(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """The paper's tables 1 and 2, those that there are: single shifts, then composites."""
+    composite = table["shift"].str.contains(COMPOSITE, regex=False)
+    return [part for part in (table[~composite], table[composite]) if len(part)]
 
 
-def _one_latex(table: pd.DataFrame, with_what: str, label: str) -> str:
+def _one_latex(table: pd.DataFrame, controller: str) -> str:
     composite = COMPOSITE in table["shift"].iloc[0]
-    wide = _wide(table, [_gain(delta) for delta in table["delta"]], r"$\Delta$")
-    wide = wide.rename(index=_escaped).rename(columns=_escaped, level=0)
+    label = "main" if controller == PAPER else f"main-{controller}"
+    columns = {
+        "S": pages.numbers(table["shifted"]),
+        "R": pages.numbers(table["recovered"]),
+        r"$\Delta$": [_gain(delta) for delta in table["delta"]],
+    }
+    wide = table.assign(**columns).pivot(index="shift", columns="classifier", values=list(columns))
+    order = [(name, column) for name in table["classifier"].unique() for column in columns]
+    wide = wide.swaplevel(axis=1).loc[table["shift"].unique(), order]
+    wide = wide.rename(index=readable).rename(columns=_escaped, level=0)
     wide.columns.names = [None, None]
     return wide.to_latex(
         escape=False,
         multicolumn_format="c",
         column_format="l" + "rrr" * (len(wide.columns) // 3),
-        caption=f"Accuracy (\\%) on each {'composite shift' if composite else 'shift'}{with_what}: "
-        "shifted (S), recovered (R), $\\Delta = \\mathrm{R} - \\mathrm{S}$, over severities and "
-        "trials.",
+        caption=f"Accuracy (\\%) on each {'composite shift' if composite else 'shift'}, controller "
+        f"{controller}: shifted (S), recovered (R), $\\Delta = \\mathrm{{R}} - \\mathrm{{S}}$, "
+        "over severities and trials.",
         label=f"tab:{label}{'-composites' if composite else ''}",
     )
-
-
-def _wide(table: pd.DataFrame, deltas: Sequence[str], delta: str) -> pd.DataFrame:
-    """A row a shift; S, R and Delta of each classifier, as texts."""
-    columns = {
-        "S": pages.numbers(table["shifted"]),
-        "R": pages.numbers(table["recovered"]),
-        delta: deltas,
-    }
-    wide = table.assign(**columns).pivot(index="shift", columns="classifier", values=list(columns))
-    order = [(name, column) for name in table["classifier"].unique() for column in columns]
-    wide = wide.swaplevel(axis=1).loc[table["shift"].unique(), order]
-    return wide.rename(
-        index=lambda name: "mean of all shifts" if name == "mean" else readable(name)
-    )
-
-
-def _side_by_side(table: pd.DataFrame) -> pd.DataFrame:
-    """A row a shift; of each classifier S, and Delta of each controller."""
-    columns = {}
-    for classifier, part in table.groupby("classifier", sort=False):
-        columns[classifier, "S"] = pages.numbers(part.drop_duplicates("shift")["shifted"])
-        for controller, own in part.groupby("controller", sort=False):
-            columns[classifier, f"Δ {controller}"] = list(pages.intervals(own, "delta"))
-    wide = pd.DataFrame(columns, index=pd.Index(table["shift"].unique(), name="shift"))
-    return wide.rename(index=readable)
 
 
 def _escaped(name: object) -> str:

@@ -4,7 +4,7 @@ import pandas as pd
 
 from superstar.control.points import OWN
 from superstar.pipelines.pages import number, readable, render, with_errors
-from superstar.pipelines.sensitivity.summary import by_shift, lines
+from superstar.pipelines.sensitivity.summary import lines
 
 MEASURES = {
     "harm": "harm",
@@ -40,7 +40,6 @@ def compose(sweep: pd.DataFrame, measured: pd.DataFrame) -> str:
         parameters=[
             (title, heading(title), _table(title, name, rows)) for title, name, rows in lines(sweep)
         ],
-        by_shift=by_shift(sweep, measured),
     )
 
 

@@ -73,13 +73,6 @@ def lines(sweep: pd.DataFrame) -> Iterator[tuple[str, str, pd.DataFrame]]:
                 yield title, name, pd.concat([rows, own]).sort_values(name)
 
 
-def by_shift(table: pd.DataFrame, measured: pd.DataFrame) -> pd.DataFrame:
-    """Gains in points, a row a point in the order of `table` and a column a shift."""
-    shifted = measured[measured["shift"] != "none"]
-    gains = shifted.pivot_table("accuracy_gain", "point", "shift", sort=False)
-    return gains.loc[table["point"]].reset_index()
-
-
 def _own(table: pd.DataFrame) -> pd.Series:
     return table[table["swept"] == OWN].iloc[0]
 
