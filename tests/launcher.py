@@ -47,6 +47,7 @@ PACKAGES = (
     "kedro.config",
     *(f"kedro_datasets.{kind}" for kind in ("json", "matplotlib", "pandas", "pickle", "text")),
     "superstar.datasets",
+    "superstar.service",
     *(f"superstar.pipelines.{name}" for name in (*PIPELINES, *BESIDE)),
 )
 
