@@ -81,7 +81,7 @@ def test_policies_are_told_apart_by_their_files(finished_run, tmp_path):
         ({}, "holds no state dict"),
         (Critic().state_dict(), r"linear3.weight is \(1, 256\) instead of \(8, 256\)"),
         (Actor(7).state_dict(), r"linear3.weight is \(7, 256\) instead of \(8, 256\)"),
-        (b"<html>not found</html>", "no checkpoint"),
+        (b"<html>not found</html>", "not a checkpoint"),
     ],
 )
 def test_published_files_without_a_policy_are_refused(content, message, tmp_path):
