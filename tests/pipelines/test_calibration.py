@@ -127,6 +127,8 @@ def test_what_is_borrowed_is_tried_on_own_labels(finished_run):
         ({"pair_severities": [4, 2]}, "must rise"),
         ({"line_blur": [1.5]}, "less than or equal to 1"),
         ({"limits": {"sample": 1}}, "greater than or equal to 2"),
+        ({"denoiser": {"surrogate": "fog"}}, "unknown surrogate 'fog'"),
+        ({"denoiser": {"strengths": []}}, "at least 1"),
     ],
 )
 def test_bad_settings_are_refused(finished_run, changes, message):

@@ -190,6 +190,14 @@ class DenoiserGate(Section):
     surrogate: str
     images: Count
 
+    @field_validator("surrogate")
+    @classmethod
+    def _known_surrogate(cls, name: str) -> str:
+        from superstar.corruptions import SURROGATES
+
+        check_name("surrogate", name, SURROGATES)
+        return name
+
 
 class GateCalibration(Section):
     """`superstar.control.gate.calibrate_gate`."""

@@ -74,7 +74,7 @@ def fit_denoiser(
             as_it_comes(
                 corrupt(clean, given.surrogate, 1, scale, seed, strength=strength), jpeg_quality
             )
-            for strength in strengths.get(given.surrogate, [])
+            for strength in strengths[given.surrogate]
         ),
         lambda images: float((predict(classifier, images, *how).numpy() == chosen.labels).mean()),
         **given.model_dump(include={"clean_share", "margin", "rise", "strengths"}),
