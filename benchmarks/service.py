@@ -39,7 +39,7 @@ def picture(side: int, seed: int) -> str:
 
 
 def request(images: list[str]) -> bytes:
-    return json.dumps({"inputs": {"image": images}}).encode()
+    return json.dumps({"dataframe_records": [{"image": image} for image in images]}).encode()
 
 
 def load(address: str, body: bytes, seconds: float) -> tuple[list[float], int]:
@@ -70,9 +70,9 @@ def bad_request(image: str, rng: np.random.Generator) -> tuple[bytes, str]:
             return good, ["text/csv", "image/png", "", "application/x-parquet"][rng.integers(4)]
         case 3:  # Another value in place of the image, or of all.
             value = odd[rng.integers(len(odd))]
-            return json.dumps({"inputs": {"image": [value]}}).encode(), kind
+            return json.dumps({"dataframe_records": [{"image": value}]}).encode(), kind
         case 4:
-            return json.dumps({"inputs": odd[rng.integers(len(odd) - 3)]}).encode(), kind
+            return json.dumps({"dataframe_records": odd[rng.integers(len(odd) - 3)]}).encode(), kind
         case 5:  # A damaged file: its header says another size.
             content = bytearray(b64decode(image))
             content[16:24] = rng.bytes(8)
