@@ -6,7 +6,8 @@ import torch
 from test_noise_mix import MIX
 
 from superstar.actions import UNet
-from superstar.actions.blind_training import BlindSchedule, Crops, gate_of, train_blind_denoiser
+from superstar.actions.blind_training import BlindSchedule, Crops, train_blind_denoiser
+from superstar.actions.denoiser_gate import gate_of
 from superstar.checkpoint import Checkpoint
 from superstar.errors import InputError
 from superstar.images import stream

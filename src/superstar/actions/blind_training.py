@@ -1,6 +1,6 @@
 """Training of a denoiser for noise of every kind and strength, from images of several sizes."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,10 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from superstar.actions.noise_mix import NoiseMix
-from superstar.actions.unet import UNet, noise_found
 from superstar.errors import InputError
-from superstar.images import from_uint8
-from superstar.jpeg import through_jpeg
 from superstar.muon import Muon
 from superstar.training import Schedule, fit, random_windows
 
@@ -99,48 +96,3 @@ def train_blind_denoiser(
         schedule,
         description="denoiser",
     )
-
-
-def gate_of(
-    network: UNet,
-    clean: Sequence[Iterable[NDArray[np.uint8]]],
-    *,
-    clean_share: float,
-    margin: float,
-    rise: float,
-    jpeg_quality: int,
-) -> tuple[float, float]:
-    """The gate that leaves clean images as they are.
-
-    Args:
-        network: a trained denoiser.
-        clean: sets of clean images, uint8 (H, W, 3), of any sizes.
-        clean_share: share of each set in which more noise may be found than at the gate's lower
-            end.
-        margin: by which that is multiplied.
-        rise: the upper end as a multiple of the lower one.
-        jpeg_quality: of the JPEG that clean images may have gone through.
-
-    Returns:
-        `gate` of `UNet`.
-    """
-    least = max(
-        float(np.quantile(_found(network, images, quality), 1 - clean_share))
-        for images in map(list, clean)
-        for quality in (None, jpeg_quality)
-    )
-    return margin * least, rise * margin * least
-
-
-def _found(
-    network: UNet, images: Sequence[NDArray[np.uint8]], jpeg_quality: int | None
-) -> list[float]:
-    """Root mean square of the noise that the network finds in each image."""
-    found = []
-    for image in images:
-        one = from_uint8(image[None])
-        if jpeg_quality is not None:
-            one = through_jpeg(one, jpeg_quality)
-        with torch.no_grad():
-            found.append(noise_found(one, network(one)).item())
-    return found

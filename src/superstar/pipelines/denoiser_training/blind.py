@@ -6,7 +6,8 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from superstar.actions.blind_training import BlindSchedule, Crops, gate_of, train_blind_denoiser
+from superstar.actions.blind_training import BlindSchedule, Crops, train_blind_denoiser
+from superstar.actions.denoiser_gate import gate_of
 from superstar.actions.noise_mix import NoiseMix
 from superstar.actions.tiles import tiles
 from superstar.actions.unet import UNet
