@@ -18,8 +18,9 @@ from PIL import ExifTags, Image, ImageCms
 
 from control.control_toys import photographs, supervisor_for
 from projects import Project, make_project
-from superstar.actions import Plan
+from superstar.actions import Plan, packaged_denoiser
 from superstar.actions.plan import Correction
+from superstar.actions.unet import UNet
 from superstar.control import Supervisor
 from superstar.datasets import FolderFilesDataset, GivenSupervisorDataset, RecoveredDataset
 from superstar.datasets.recovered import list_files
@@ -43,6 +44,8 @@ GIVEN = {
     "decide_on": 1000,
     "quality": 95,
     "shown": 2,
+    "noise_images": 4,
+    "noise_crop": 96,
 }
 EXECUTION = {
     "device": "cpu",
@@ -100,6 +103,32 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def plan_of(group: dict) -> Plan:
     return Plan.from_json(json.dumps(group["plan"]))
+
+
+def test_noise_that_the_reduced_view_hides_is_taken_off_at_full_size(supervisor, tmp_path):
+    denoiser = UNet(**packaged_denoiser().shape | {"gate": (4 / 255, 12 / 255)})
+    denoiser.load_state_dict(packaged_denoiser().state_dict())
+    supervisor = replace(supervisor, denoiser=denoiser)
+    # Averages over blocks of 8x8 pixels hide all but an eighth of the noise.
+    clean = torch.nn.functional.interpolate(
+        photographs(12, SIDE, SIDE, seed=5), scale_factor=8, mode="bicubic"
+    ).clamp(0, 1)
+    noise = torch.randn(clean.shape, generator=torch.Generator().manual_seed(0))
+    for name, images in (("clean", clean), ("noisy", (clean + 20 / 255 * noise).clamp(0, 1))):
+        (tmp_path / "in" / name).mkdir(parents=True)
+        for i, image in enumerate(to_uint8(images)):
+            Image.fromarray(image).save(tmp_path / "in" / name / f"{i:02}.png")
+    out = tmp_path / "out"
+    report = recover(supervisor, tmp_path / "in", out, group="folder", size="original")
+    left, denoised = report["groups"]
+    assert [left["corrections"], denoised["corrections"]] == [[], ["dncnn"]]
+    assert left["noise"] < 2
+    assert denoised["noise"] == pytest.approx(20, abs=3)
+    for i, image in enumerate(to_uint8(clean)):
+        path = f"noisy/{i:02}.png"
+        before, after = (read_image(root / path).astype(float) for root in (tmp_path / "in", out))
+        assert np.square(after - image).mean() < np.square(before - image).mean() / 2
+    assert contents(out / "clean") == contents(tmp_path / "in" / "clean")
 
 
 def test_each_group_is_corrected_by_what_the_controller_chose(supervisor, folder, tmp_path):

@@ -182,6 +182,8 @@ class Recover(Section):
     decide_on: Count
     quality: Annotated[int, Field(ge=1, le=100)]
     shown: Annotated[int, Field(ge=0)]
+    noise_images: Count
+    noise_crop: Annotated[int, Field(ge=16)]
     input: str | None = None
     output: str | None = None
     supervisor: str | None = None

@@ -16,7 +16,10 @@ from joblib import cpu_count
 from numpy.typing import NDArray
 
 from superstar import __version__
-from superstar.actions import Plan
+from superstar.actions import Plan, packaged_denoiser
+from superstar.actions.denoiser import restore
+from superstar.actions.plan import Correction
+from superstar.actions.unet import UNet, noise_found
 from superstar.control import Supervisor
 from superstar.control.calibrated import DENOISER
 from superstar.control.controllers import CALIBRATED, PAPER
@@ -115,6 +118,12 @@ class Work:
     controller: str
     seed: int
 
+    @property
+    def gated(self) -> UNet:
+        """The supervisor's denoiser, or the package's: a gate knows noise from clean images."""
+        own = self.supervisor.denoiser
+        return own if isinstance(own, UNet) else packaged_denoiser()
+
     def see(self, name: str) -> NDArray[np.uint8]:
         """What a classifier would see of a file: its centre, at the supervisor's size."""
         side = self.supervisor.image_size[0]
@@ -140,20 +149,42 @@ class Work:
         recovery = self.supervisor.recover(batch, self.seed, self.controller)
         few = np.unique(np.linspace(0, len(seen) - 1, self.given.shown).astype(int)).tolist()
         after = to_uint8(recovery.images[few])
+        plan, noise = recovery.plan, None
+        if self.given.size == "original":
+            noise = self._noise(group, [name for name, _ in seen])
+            plan = self._with_noise(plan, noise)
         return told | {
             "readings": list(recovery.distances),
             "p_value": recovery.p_value,
             "stopped_by": recovery.stopped_by,
-            "plan": json.loads(recovery.plan.to_json()),
-            "corrections": list(map(str, recovery.plan.corrections)),
-            "approximations": (
-                approximations(recovery.plan) if self.given.size == "original" else {}
-            ),
+            "plan": json.loads(plan.to_json()),
+            "corrections": list(map(str, plan.corrections)),
+            "approximations": approximations(plan) if self.given.size == "original" else {},
+            "noise": noise,
+            "hidden_noise": plan != recovery.plan,
             "shown": [
                 {"file": seen[i][0], "before": picture(seen[i][1]), "after": picture(image)}
                 for i, image in zip(few, after, strict=True)
             ],
         }
+
+    def _noise(self, group: str, names: Sequence[str]) -> float:
+        """Noise of a group's files at their own size, of 255, which shrinking would hide.
+
+        It is the median over the centres of some.
+        """
+        few = stream(self.seed, "recover", group, "noise").permutation(len(names))
+        found = []
+        for i in few[: self.given.noise_images]:
+            crop = from_uint8(_centre(read_image(self.folder / names[i]), self.given.noise_crop))
+            found.append(noise_found(crop, restore(self.gated, crop)).item())
+        return 255 * float(np.median(found))
+
+    def _with_noise(self, plan: Plan, noise: float) -> Plan:
+        """The plan, behind the denoiser if the noise at full size is more than home has."""
+        if DENOISER in plan.names or noise <= 255 * self.gated.gate[0]:
+            return plan
+        return Plan((Correction(DENOISER), *plan.corrections))
 
     def _seen(self, name: str) -> NDArray[np.uint8] | None:
         try:
@@ -170,7 +201,8 @@ class Work:
             InputError: it cannot be read or written, or is too large for its plan.
         """
         own, source = self.given.size == "original", self.folder / name
-        plan = Plan.from_json(json.dumps(decision["plan"]), self.supervisor.denoiser)
+        denoiser = self.gated if own else self.supervisor.denoiser
+        plan = Plan.from_json(json.dumps(decision["plan"]), denoiser)
         image = read_image(source) if own else self.see(name)
         if own and not plan.corrections and output == name:
             shutil.copyfile(source, path)
@@ -184,6 +216,12 @@ class Work:
         path.write_bytes(encode(corrected, output, self.given.quality, metadata(source)))
 
 
+def _centre(image: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    """The centre of an image (H, W, 3), as a batch (1, h, w, 3) of sides up to `side`."""
+    top, left = (max(0, (length - side) // 2) for length in image.shape[:2])
+    return image[None, top : top + side, left : left + side]
+
+
 def _nothing() -> dict[str, Any]:
     return {
         "readings": [],
@@ -192,5 +230,7 @@ def _nothing() -> dict[str, Any]:
         "plan": [],
         "corrections": [],
         "approximations": {},
+        "noise": None,
+        "hidden_noise": False,
         "shown": [],
     }

@@ -44,7 +44,6 @@ AT_ANY_SIZE = {
     "match_sharpness": "its mask is one pixel wide, finer than in the reduced view",
     "median_3": "its window is 3 pixels wide, finer than in the reduced view",
     "bilateral": "its window is 5 pixels wide, finer than in the reduced view",
-    "dncnn": "it takes off the noise of the full size, which the reduced view shows weaker",
     "wavelet_bayes": "it takes off the noise of the full size, which the reduced view shows weaker",
     "wavelet_visu": "it takes off the noise of the full size, which the reduced view shows weaker",
 }
