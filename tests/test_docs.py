@@ -9,7 +9,7 @@ import pytest
 import yaml
 from PIL import Image
 
-from docs.tools import api, parameters, pipelines
+from docs.tools import api, leaderboard, parameters, pipelines
 from projects import load_catalog
 from superstar.parameters import Parameters
 from superstar.photos import photo_patches
@@ -129,3 +129,12 @@ def test_reference_holds_every_public_name():
     for name in ("actions", "classifiers", "control", "corruptions", "measures"):
         for public in import_module(f"superstar.{name}").__all__:
             assert f"::: superstar.{name}.{public}\n" in pages[name]
+
+
+def test_the_leaderboard_and_the_readme_show_what_the_result_pages_hold():
+    assert leaderboard.table() in text(DOCS / "leaderboard.md")
+    shown = text(ROOT / "README.md")
+    for _, page, mean, classifier in leaderboard.ROWS:
+        accuracy, gains = leaderboard.means(page, mean, classifier)
+        row = " | ".join([accuracy, *(gain.partition(" ")[0] for gain in gains)])
+        assert classifier != "standard" or f"| {row} |" in shown

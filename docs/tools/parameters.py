@@ -6,6 +6,7 @@ on the lines above it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -65,6 +66,19 @@ def page() -> str:
         parts.append(f"## {head or 'Of the whole run'}")
         parts.append(" ".join(filter(None, [_first_line(model) if head else "", said])))
         parts.append(_table(each))
+    parts += [
+        "## Of `globals.yml`",
+        "What a run takes, and whose it is. They are set in an "
+        "environment's `globals.yml`, not with `--params`.",
+    ]
+    parts.append(
+        _table(
+            [
+                Parameter(name, "", _yaml(each.value), each.meaning)
+                for name, each in _read(BASE / "globals.yml")
+            ]
+        )
+    )
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -112,13 +126,15 @@ def read_base() -> dict[str, _Given]:
     """What `conf/base` says, by full name."""
     given: dict[str, _Given] = {}
     for path in sorted(BASE.glob("parameters*.yml")):
-        text = path.read_text(encoding="utf-8")
-        lines = text.splitlines()
-        root = yaml.compose(text)
-        assert isinstance(root, yaml.MappingNode)
-        values = yaml.safe_load(text)
-        given |= dict(_walk(root, values, "", lines))
+        given |= dict(_read(path))
     return given
+
+
+def _read(path: Path) -> Iterator[tuple[str, _Given]]:
+    text = path.read_text(encoding="utf-8")
+    root = yaml.compose(text)
+    assert isinstance(root, yaml.MappingNode)
+    yield from _walk(root, yaml.safe_load(text), "", text.splitlines())
 
 
 def _walk(
@@ -205,7 +221,7 @@ def _table(rows: list[Parameter]) -> str:
     lines = ["| name | type and range | default | meaning |", "|:--|:--|:--|:--|"]
     for row in rows:
         default = "" if row.default is None else f"`{row.default}`"
-        meaning = row.meaning[:1].upper() + row.meaning[1:]
+        meaning = escape(row.meaning[:1].upper() + row.meaning[1:], quote=False)
         cells = [f"`{row.name}`", row.kind, default, meaning]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

@@ -17,6 +17,9 @@ WIDTH = 8.0
 in_small_print = matplotlib.rc_context({"font.size": 8, "axes.titlesize": 9})
 """Decorates what draws a figure that is `WIDTH` wide."""
 PANELS_A_ROW = 4
+PANELS_WITH_TEXTS = 2
+FULL_COLOUR = 20.0
+"""Points of accuracy from which on a colour is full."""
 
 CONTROLLERS = {PAPER: "#d9762b", CALIBRATED: "#2468b0"}
 CORRECTIONS = {
@@ -78,11 +81,12 @@ def gain_maps(
             be missing.
         label: below each panel, of its columns.
         texts: what stands in the cells; the rounded gain if None, nothing where it is 0.
+
+    Colours mean the same in all figures; gains beyond `FULL_COLOUR` are seen from the numbers.
     """
     rows = next(iter(panels.values())).index
-    across = min(PANELS_A_ROW, len(panels))
+    across = min(PANELS_A_ROW if texts is None else PANELS_WITH_TEXTS, len(panels))
     down = -(-len(panels) // across)
-    bound = max(1.0, *(float(np.nanmax(np.abs(table), initial=0.0)) for table in panels.values()))
     figure = Figure(figsize=(WIDTH, down * (0.9 + 0.19 * len(rows))), layout="constrained")
     widths = [len(table.columns) for table in list(panels.values())[:across]]
     axes = figure.subplots(down, across, squeeze=False, sharey=True, width_ratios=widths)
@@ -91,16 +95,16 @@ def gain_maps(
     for axis, (title, table) in zip(axes.flat, panels.items(), strict=False):
         values = table.to_numpy(float)
         shown = None if texts is None else texts[title].to_numpy()
-        image = axis.imshow(values, cmap="RdBu", vmin=-bound, vmax=bound, aspect="auto")
+        image = axis.imshow(values, cmap="RdBu", vmin=-FULL_COLOUR, vmax=FULL_COLOUR, aspect="auto")
         for place, value in np.ndenumerate(values):
             text = _rounded(value) if shown is None else str(shown[place])
-            colour = "white" if abs(value) > 0.6 * bound else "black"
+            colour = "white" if abs(value) > 0.6 * FULL_COLOUR else "black"
             axis.text(*place[::-1], text, ha="center", va="center", color=colour, size=7)
         axis.set_xticks(range(len(table.columns)), list(table.columns))
         axis.set_yticks(range(len(rows)), [readable(shift) for shift in rows])
         axis.tick_params(length=0)
         axis.set(title=title, xlabel=label)
-    figure.colorbar(image, ax=axes, label="Δ accuracy, points", shrink=0.6, pad=0.01)
+    figure.colorbar(image, ax=axes, label="Δ accuracy, points", shrink=0.6, pad=0.01, extend="both")
     return figure
 
 
