@@ -102,5 +102,10 @@ def load_catalog(environment: str) -> DataCatalog:
 
 def reporting_parameters(**changes: Any) -> dict[str, Any]:
     """Those of the real configuration with some changed."""
-    path = ROOT / "conf" / "base" / "parameters_reporting.yml"
-    return yaml.safe_load(path.read_text(encoding="utf-8"))["reporting"] | changes
+    return base_parameters("reporting") | changes
+
+
+def base_parameters(group: str) -> dict[str, Any]:
+    """A group of the real configuration."""
+    path = ROOT / "conf" / "base" / f"parameters_{group}.yml"
+    return yaml.safe_load(path.read_text(encoding="utf-8"))[group]

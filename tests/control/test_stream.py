@@ -133,6 +133,8 @@ def test_other_arguments_are_refused():
         SupervisorStream(supervisor())
     with pytest.raises(InputError, match="a window must be a whole number of at least 2"):
         SupervisorStream(both(), window=1)
+    with pytest.raises(InputError, match="a seed must be a whole number"):
+        SupervisorStream(both(), seed=-1)
 
 
 def test_a_score_is_the_reading_of_the_gate_with_its_p_value():

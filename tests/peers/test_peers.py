@@ -246,6 +246,7 @@ def test_a_flat_batch_is_mapped_to_something(network):
         (lambda: BatchNormAdaptation(nn.BatchNorm2d(3), -1), "0 or more, not -1"),
         (lambda: BatchNormAdaptation(nn.BatchNorm2d(3), float("nan")), "0 or more, not nan"),
         (lambda: Memo(Plain(), 0, 0.1), "one view"),
+        (lambda: Memo(nn.Flatten(), 1, 0.1), "MEMO adapts weights, which Flatten does not show"),
         (lambda: Averaging(Plain(), 2, severity=11), "severity of AugMix"),
         (lambda: QuantileAdapter(Plain(), images(2), 1), "2 quantiles"),
     ],

@@ -4,9 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from projects import base_parameters
 from superstar.control.intervals import Bootstrap
+from superstar.parameters import Peers
 from superstar.peers import ORACLE, PEERS, UNTOUCHED, best_by_labels
 from superstar.pipelines.peers import summary
+from superstar.pipelines.peers.report import compose
 
 BOOTSTRAP = Bootstrap(200, 0.95, 0)
 CALIBRATED = "calibrated"
@@ -72,6 +75,13 @@ def test_pairs_are_judged_by_the_better_of_the_two(found):
     assert row["lead"] == 0
     assert (row["ahead"], row["shifts"], row["lost"]) == (1, 2, "snow")
     assert row["pair"] == 50
+
+
+def test_the_page_tells_how_many_images_there_were(found):
+    table = summary.gain_table(found, found, 2, BOOTSTRAP)
+    given = Peers(**base_parameters("peers") | {"images": 500})
+    page = compose(table, summary.beside_ours(found, BOOTSTRAP), found, given, tested=4)
+    assert "the same 4 test images under each of 2 shifts" in page
 
 
 def test_the_oracle_takes_the_best_front_of_each_batch():

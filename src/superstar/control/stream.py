@@ -13,7 +13,7 @@ from superstar.actions import Plan
 from superstar.control.calibrated import Reason, Score
 from superstar.control.supervisor import Supervisor
 from superstar.errors import InputError
-from superstar.images import check_images, stream
+from superstar.images import check_images, check_seed, stream
 from superstar.integers import whole
 from superstar.measures.bands import band_histograms
 from superstar.measures.rulers import BandRuler
@@ -69,8 +69,8 @@ class SupervisorStream:
         drifting: whether the last full window had left home.
 
     Raises:
-        InputError: no such controller, a window below 2, or a rate that the controller's clean
-            images do not support.
+        InputError: no such controller, a window below 2, a bad seed, or a rate that the
+            controller's clean images do not support.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class SupervisorStream:
         if rate is not None:
             calibrated = replace(calibrated, gate=replace(calibrated.gate, rate=rate))
         self._supervisor, self._calibrated = supervisor, calibrated
-        self._on_alarm, self._seed = on_alarm, seed
+        self._on_alarm, self._seed = on_alarm, check_seed(seed)
         window = whole(window, "a window", SMALLEST_WINDOW)
         self._images = torch.empty((window, 3, *supervisor.image_size))
         self._histograms = np.empty((window, *calibrated.ruler.clean.shape), np.float32)

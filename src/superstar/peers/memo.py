@@ -8,6 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from superstar.errors import InputError
 from superstar.images import check_images
 from superstar.peers.averaging import Views
 from superstar.peers.peer import Needs, answer, entropy, frozen_copy, on_device_of
@@ -27,7 +28,7 @@ class Memo:
         seed: of the draws.
 
     Raises:
-        InputError: no view, or a severity out of range.
+        InputError: no view, a severity out of range, or a network that shows no weights.
     """
 
     needs: ClassVar[Needs] = Needs(weights=True, gradients=True)
@@ -43,6 +44,11 @@ class Memo:
         self.network, self._rate = frozen_copy(network).requires_grad_(True), learning_rate
         self._views = Views(views, severity, seed)
         self._weights = list(self.network.parameters())
+        if not self._weights:
+            raise InputError(
+                f"MEMO adapts weights, which {type(network).__name__} does not show: leave this "
+                "peer out"
+            )
         self._source = [weight.detach().clone() for weight in self._weights]
 
     def adapt(self, batch: Tensor) -> None:

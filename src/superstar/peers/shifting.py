@@ -57,7 +57,10 @@ def shifting_stream(
     home = [cell for cell in cells if cell.severity is None]
     away = [cell for cell in cells if cell.severity is not None]
     if not home or len(away) < kinds or kinds < 2:
-        raise InputError(f"a stream of {kinds} shifts needs 2 or more, as many sets, and clean")
+        raise InputError(
+            f"a stream of {kinds} shifts and severities (peers.stream.kinds) needs clean images "
+            f"and as many of these to draw from, 2 or more: there are {len(away)}"
+        )
     drawn = [away[place] for place in rng.permutation(len(away))[:kinds]]
     made: list[Segment] = []
     while len(made) < segments:

@@ -157,7 +157,8 @@ def summarise(
     bootstrap = Bootstrap(shown.bootstrap_resamples, shown.confidence, seed)
     table = summary.gain_table(on_shifts, on_stream, given.batch_size, bootstrap)
     beside = summary.beside_ours(on_shifts, bootstrap)
-    page = report.compose(table, beside, on_stream, given)
+    tested = len(on_shifts["hits"].iloc[0])
+    page = report.compose(table, beside, on_stream, given, tested)
     figure = figures.peers_figure(table, on_stream, given.batch_size)
     return table, beside, summary.metrics(table), page, figure
 

@@ -35,7 +35,11 @@ PARTS = {
 
 
 def compose(
-    table: pd.DataFrame, beside: pd.DataFrame, on_stream: pd.DataFrame, given: Peers
+    table: pd.DataFrame,
+    beside: pd.DataFrame,
+    on_stream: pd.DataFrame,
+    given: Peers,
+    tested: int,
 ) -> str:
     """The page.
 
@@ -44,6 +48,7 @@ def compose(
         beside: of `summary.beside_ours`.
         on_stream: a row a segment, front and peer.
         given: parameters of the study.
+        tested: images of every shift and severity; fewer than were asked for where there are fewer.
     """
     on_shifts = table[table["setting"] == SHIFTS].set_index("part", drop=False)
     on_the_stream = table[(table["setting"] == STREAM) & (table["front"] != PAPER)]
@@ -53,6 +58,7 @@ def compose(
     return render(
         "peers.md",
         given=given,
+        tested=tested,
         shifts=on_shifts["part"].nunique() - 2,
         accuracy=untouched[MEAN],
         clean=untouched[CLEAN],
