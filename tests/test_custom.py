@@ -47,6 +47,9 @@ def level_twice():
 
 def four():
     return lambda images: torch.rand(len(images), 4)
+
+def two():
+    return lambda images: torch.rand(len(images), 2)
 """
 RED, GREEN, BLUE = ((170, 90, 90), (90, 170, 90), (90, 90, 170))
 GRAYS = ((64,) * 3, (128,) * 3, (191,) * 3)
@@ -166,6 +169,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
         ("other_order", "outputs in another order .* 0.0% .* and so on 89.6%"),
         ("blind", "near chance: it is right on 33.*, where 33.3% are chance"),
         ("four", "tells 4 classes apart, but there are 3 class folders: name all"),
+        ("two", "two: 2 outputs cannot tell 3 class folders apart: remove folders or check"),
     ],
 )
 def test_a_classifier_that_wants_something_else_stops_the_run(classifier, message, colours):

@@ -98,11 +98,17 @@ class Fit:
                 other colours, levels or labels, with the likely cause.
         """
         classes, told = len(self.class_names), self.classifier.arguments["classes"]
-        if classes != told:
+        if told < classes:
             raise InputError(
-                f"{self.values['classifier']} tells {told} classes apart, but there are {classes} "
-                "class folders: name all classes in the order of its outputs, one a line, in a "
-                "file, and add class_list=FILE"
+                f"{self.values['classifier']}: {told} outputs cannot tell {classes} class folders "
+                "apart: remove folders or check the classifier"
+            )
+        if told > classes:
+            there = f"are {classes} class folders" if classes > 1 else "is 1 class folder"
+            raise InputError(
+                f"{self.values['classifier']} tells {told} classes apart, but there {there}: name "
+                "all classes in the order of its outputs, one a line, in a file, and add "
+                "class_list=FILE"
             )
         images, labels = self.images, self.labels
         said = self._predict(images)

@@ -83,6 +83,12 @@ def labels(images):
 def one_label():
     return lambda images: [7] * len(images)
 
+def words():
+    return lambda images: np.array(["cat"] * len(images))
+
+def word_list():
+    return lambda images: np.array(["cat"] * len(images), object)
+
 average = nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
 calls_are = "no callable"
@@ -317,6 +323,8 @@ def test_what_a_module_lacks_itself_is_told_as_it_is(module):
         ("broken", "NaN or infinite"),
         ("halves", "cannot classify images of 48x48 pixels"),
         ("fixed", "cannot classify images of 48x48 pixels"),
+        ("words", r"returned text: it must return scores \(N, classes\) or whole-number labels"),
+        ("word_list", "returned text"),
     ],
 )
 def test_networks_that_are_no_classifiers(name, message, module):

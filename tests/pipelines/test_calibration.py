@@ -3,19 +3,26 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from kedro.io import DatasetError
 from safetensors.numpy import load_file
+from torch import nn
 
-from superstar.actions import Plan, UNet, load_denoiser
+from control.control_toys import calibrated, photographs
+from projects import ROOT
+from superstar.actions import Plan, UNet, load_denoiser, packaged_denoiser
+from superstar.checkpoint import Checkpoint, keep_in
 from superstar.classifiers import load_classifier
+from superstar.configuration import ProjectConfigLoader
 from superstar.control import Supervisor
 from superstar.control.calibrated_files import load_calibrated
 from superstar.control.worth import Worth
 from superstar.datasets import BorrowedWorthDataset
 from superstar.errors import InputError
-from superstar.images import ImageSet, from_uint8
+from superstar.images import ImageSet, from_uint8, to_uint8
 from superstar.parameters import Parameters
 from superstar.pipelines.calibration import nodes
+from superstar.settings import CONFIG_LOADER_ARGS
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +122,64 @@ def test_what_is_borrowed_is_tried_on_own_labels(finished_run):
     controller, table = nodes.weigh_corrections(home, harmful, borrowed, given)
     assert controller.worth == {}
     assert table["margin"].isna().all()
+
+
+class Bright(nn.Module):
+    """Says 1 for an image brighter than middle gray, else 0; breaks when it was asked enough."""
+
+    def __init__(self, answers: int) -> None:
+        super().__init__()
+        self.answers = answers
+
+    def forward(self, images):
+        self.answers -= 1
+        if self.answers < 0:
+            raise KeyboardInterrupt
+        mean = images.mean((1, 2, 3))
+        return torch.stack([0.5 - mean, mean - 0.5], dim=1)
+
+
+def try_toys(folder, answers=1000, made_from="these"):
+    """The trials' table, and how often the classifier was asked."""
+    loader = ProjectConfigLoader(str(ROOT / "conf"), env="test", **CONFIG_LOADER_ARGS)
+    given, classifier = loader["parameters"], Bright(answers)
+    design = ImageSet(to_uint8(photographs(20, 24, 24)), np.arange(20) % 2)
+    keep_in(Checkpoint(folder, made_from))
+    try:
+        table = nodes.try_corrections(
+            design,
+            {"gamma_increase": [1.2] * 5, "uniform_noise": [0.1] * 5},
+            classifier,
+            packaged_denoiser(),
+            calibrated(24, 24),
+            {},
+            given["calibration"]
+            | {"candidates": ["match_tone"], "severities": [1, 5], "line_blur": [0.1, 0.2]},
+            "imagenet",
+            None,
+            "float32",
+            given["execution"] | {"workers": 1, "batch_size": 20},
+            0,
+        )
+    finally:
+        keep_in(None)
+    return table, answers - classifier.answers
+
+
+def test_interrupted_trials_go_on_with_what_is_missing(tmp_path):
+    straight, asked = try_toys(tmp_path / "straight")
+    kept = sorted(path.stem for path in (tmp_path / "straight").iterdir())
+    assert {"none", "gamma_increase-1", "gamma_increase-5", "line_blur-2"} < set(kept)
+    assert len(kept) == len(straight)
+    with pytest.raises(KeyboardInterrupt):
+        try_toys(tmp_path / "killed", answers=asked // 2)
+    done = len(list((tmp_path / "killed").iterdir()))
+    assert 0 < done < len(kept)
+    resumed, again = try_toys(tmp_path / "killed")
+    assert again == asked - 2 * done
+    pd.testing.assert_frame_equal(resumed, straight, check_exact=True)
+    assert try_toys(tmp_path / "killed")[1] == 0
+    assert try_toys(tmp_path / "killed", made_from="others")[1] == asked
 
 
 @pytest.mark.parametrize(

@@ -28,10 +28,21 @@ class Asked(nn.Module):
         self.function, self.classes = function, classes
 
     def forward(self, images: Tensor) -> Tensor:
-        """Images float32 (N, 3, H, W) in [0, 1] to scores float32 (N, classes)."""
+        """Images float32 (N, 3, H, W) in [0, 1] to scores float32 (N, classes).
+
+        Raises:
+            InputError: text instead.
+        """
         with torch.no_grad():
             said = self.function(images.cpu())
-        said = said if isinstance(said, Tensor) else torch.from_numpy(np.asarray(said))
+        if not isinstance(said, Tensor):
+            said = np.asarray(said)
+            if said.dtype.kind in "UO" and any(isinstance(each, str) for each in said.flat):
+                raise InputError(
+                    "the classifier returned text: it must return scores (N, classes) or "
+                    "whole-number labels (N,)"
+                )
+            said = torch.from_numpy(said)
         if said.ndim == 1:
             said = nn.functional.one_hot(said.long(), self.classes or max(2, int(said.max()) + 1))
         return said.float()

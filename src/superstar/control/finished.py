@@ -1,4 +1,4 @@
-"""Finished cells on disk, so that an interrupted evaluation goes on with those that are missing."""
+"""What is finished of an evaluation or of trials, on disk, so that only the rest is made anew."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -8,6 +8,7 @@ import torch
 
 from superstar.checkpoint import Checkpoint, TrainingState
 from superstar.control.protocol import Cell, CellResult, Protocol
+from superstar.control.trials import Shifts, full_name_of
 
 # Rows with one array each, `gain`, float32 (N,): these are tensors, all else is JSON.
 WITH_ARRAYS = ("gains", "transfer_gains")
@@ -62,3 +63,27 @@ class FinishedCells:
                 for number, row in enumerate(values[table])
             ]
         return CellResult(**values)
+
+
+@dataclass(frozen=True)
+class FinishedTrials:
+    """Trials' rows, a file for each of the shifts, written whole or not at all.
+
+    Attributes:
+        checkpoint: of all of them: a folder, made from all that rows depend on; None keeps none.
+    """
+
+    checkpoint: Checkpoint | None
+
+    def save(self, shifts: Shifts, rows: list[dict[str, Any]]) -> None:
+        """Keep the rows of one of the shifts."""
+        if self.checkpoint is not None:
+            part = self.checkpoint.part(full_name_of(shifts))
+            part.save({}, TrainingState({}, {"rows": rows}))
+
+    def load(self, shifts: Shifts) -> list[dict[str, Any]] | None:
+        """The rows of one of the shifts, if the same trials finished it."""
+        if self.checkpoint is None:
+            return None
+        state = self.checkpoint.part(full_name_of(shifts)).load({})
+        return None if state is None else state.values["rows"]

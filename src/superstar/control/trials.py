@@ -83,6 +83,11 @@ def name_of(shifts: Shifts) -> str:
     return "+".join(name for name, _ in shifts) or "none"
 
 
+def full_name_of(shifts: Shifts) -> str:
+    """`gamma_increase-2+uniform_noise-2`, or `none`."""
+    return "+".join(f"{name}-{severity}" for name, severity in shifts) or "none"
+
+
 def try_on(
     images: Tensor,
     candidates: Sequence[str],

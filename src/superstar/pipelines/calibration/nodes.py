@@ -12,14 +12,17 @@ from torch import nn
 from superstar.actions import Denoiser, UNet
 from superstar.actions.appearance import Appearance
 from superstar.actions.denoiser_gate import fit_gate
+from superstar.checkpoint import own_checkpoint
 from superstar.classifiers import predict
 from superstar.classifiers.inference import Precision
 from superstar.control.calibrated import Calibrated, Limits
+from superstar.control.finished import FinishedTrials
 from superstar.control.gate import calibrate_gate
 from superstar.control.trials import (
     LINE_BLUR,
     TRIAL_COLUMNS,
     Shifts,
+    full_name_of,
     name_of,
     shift_by,
     surrogate_shifts,
@@ -142,7 +145,7 @@ def try_corrections(
     """Every candidate on every surrogate and pair of surrogates: its fall and its gain.
 
     Where another benchmark's labels say what corrections are worth, those that are worth something
-    there are tried alone.
+    there are tried alone. What interrupted trials finished is taken as it is.
     """
     given, run = Calibration.model_validate(parameters), Execution.model_validate(execution)
     names = list(borrowed) or given.candidates
@@ -150,15 +153,21 @@ def try_corrections(
     lines = given.line_blur
     cells = surrogate_shifts(list(strengths), given.severities, given.pair_severities, len(lines))
     strengths = {**strengths, LINE_BLUR: lines}
+    finished = FinishedTrials(own_checkpoint())
+    known = {cell: rows for cell in cells if (rows := finished.load(cell)) is not None}
+    missing = [cell for cell in cells if cell not in known]
+    if known:
+        logger.info("trials of corrections go on: %d of %d are there", len(known), len(cells))
     made = fan_out(
         _try_cell,
-        [(cell,) for cell in cells],
+        [(cell,) for cell in missing],
         run,
         "corrections",
-        shared=(design, strengths, classifier, denoiser, home, *settings),
-        names=[name_of(cell) for cell in cells],
+        shared=(finished, design, strengths, classifier, denoiser, home, *settings),
+        names=[full_name_of(cell) for cell in missing],
     )
-    rows = [row for rows in made for row in rows]
+    known |= dict(zip(missing, made, strict=True))
+    rows = [row for cell in cells for row in known[cell]]
     return pd.DataFrame(rows, columns=["shift", "severity", *TRIAL_COLUMNS])
 
 
@@ -196,6 +205,7 @@ def weigh_corrections(
 
 def _try_cell(
     cell: Shifts,
+    finished: FinishedTrials,
     design: ImageSet,
     strengths: dict[str, list[float]],
     classifier: nn.Module,
@@ -209,6 +219,9 @@ def _try_cell(
     run: Execution,
     seed: int,
 ) -> list[dict[str, Any]]:
+    # It may be there if another worker, not this one, died after it was finished.
+    if (known := finished.load(cell)) is not None:
+        return known
     name = name_of(cell)
     drawn = stream(seed, "corrections", name).permutation(len(design))
     # What a correction costs on clean images is small, so all of them are asked.
@@ -224,4 +237,6 @@ def _try_cell(
         on_device(denoiser, run.device),
         lambda corrected: predict(classifier, corrected, *how).numpy() == chosen.labels,
     )
-    return [{"shift": name, "severity": cell[0][1] if cell else None, **row} for row in rows]
+    rows = [{"shift": name, "severity": cell[0][1] if cell else None, **row} for row in rows]
+    finished.save(cell, rows)
+    return rows
