@@ -13,7 +13,7 @@ from kedro.io import DataCatalog, MemoryDataset
 from kedro.pipeline import Pipeline, node
 from kedro.runner import ParallelRunner, SequentialRunner, ThreadRunner
 
-from superstar.datasets import ExternalDataset
+from superstar.datasets import ExternalDataset, RecoveredDataset
 from superstar.errors import InputError
 from superstar.hooks.guards import InputHook, LockHook, _readable
 
@@ -78,6 +78,22 @@ def test_other_benchmarks_and_other_folders_are_free(tmp_path):
     assert all(run.holds() for run in held)
     for stage in ("corrupt", "recover"):
         Run(tmp_path, stage=stage).begin()
+
+
+def test_a_folder_that_the_user_names_is_one_run_s_at_a_time(tmp_path):
+    first, second, other = (Run(tmp_path, stage="recover") for _ in range(3))
+    for run, output in ((first, "out"), (second, "out"), (other, "another")):
+        run.arguments["pipeline"] = Pipeline(
+            [node(len, "words", "recovered_images", name="recover")]
+        )
+        dataset = RecoveredDataset(filepath=str(tmp_path / output))
+        run.arguments["catalog"]["recovered_images"] = dataset
+    first.begin()
+    other.begin()
+    with pytest.raises(InputError, match=r"another run that writes .*out is going on"):
+        second.begin()
+    first.end()
+    second.begin()
 
 
 def test_a_refused_run_holds_nothing(tmp_path):

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import zlib
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ from superstar.checkpoint import Checkpoint, keep_in
 from superstar.datasets.external import ExternalDataset
 from superstar.datasets.whole import ResumedDataset, Whole
 from superstar.digests import Digests
-from superstar.errors import InputError, unreadable
+from superstar.errors import InputError, readable, unreadable
 from superstar.hooks.stages import stage_of
 from superstar.pipelines.corrupt import places as corrupt_places
 from superstar.pipelines.recover import places as recover_places
@@ -33,6 +34,8 @@ logger = logging.getLogger(__name__)
 ELSEWHERE = frozenset({"corrupt", "recover"})
 """Stages that write into folders that the user names, and nothing of a benchmark's."""
 
+NAMED_FOLDERS = ("corrupted_sets", "recovered_images")
+"""What they write there."""
 
 OWN = ("source", "classifier", "class_list")
 """Parameters that name images and a classifier of the user's own."""
@@ -42,13 +45,13 @@ OUT_OF_ORDER = ("ThreadRunner", "ParallelRunner")
 
 
 class LockHook:
-    """Keeps a benchmark's files to one run at a time.
+    """Keeps a benchmark's files, and a folder that the user names, to one run at a time.
 
     The lock is the operating system's, so that it ends with the process, however that ends.
     """
 
     def __init__(self) -> None:
-        self._lock: FileLock | None = None
+        self._locks: list[FileLock] = []
 
     @hook_impl(wrapper=True, tryfirst=True)
     def before_pipeline_run(
@@ -56,9 +59,17 @@ class LockHook:
     ) -> Generator[None, Any, Any]:
         """Take the lock before anything is looked at, and keep it unless the run is refused."""
         self._release()  # No hook hears of it when Ctrl-C ends a run in this process.
-        if any(stage_of(node) not in ELSEWHERE for node in pipeline.nodes):
-            self._take(Path(run_params["project_path"]), catalog.load("params:benchmark"))
+        data = Path(run_params["project_path"]) / "data"
         try:
+            if any(stage_of(node) not in ELSEWHERE for node in pipeline.nodes):
+                benchmark = catalog.load("params:benchmark")
+                self._take(data / f".{benchmark}.lock", f"of the benchmark {benchmark}")
+            for name in sorted(pipeline.all_outputs() & set(NAMED_FOLDERS)):
+                dataset = catalog.get(name)
+                assert isinstance(dataset, Whole)
+                folder = os.fsencode(dataset.location)
+                path = data / f".folder-{zlib.crc32(folder):08x}.lock"
+                self._take(path, f"that writes {readable(str(dataset.location))}")
             return (yield)
         except BaseException:
             self._release()
@@ -74,8 +85,7 @@ class LockHook:
         """Let the next run begin."""
         self._release()
 
-    def _take(self, project: Path, benchmark: str) -> None:
-        path = project / "data" / f".{benchmark}.lock"
+    def _take(self, path: Path, run: str) -> None:
         lock = FileLock(path, blocking=False, thread_local=False)
         try:
             path.parent.mkdir(exist_ok=True)
@@ -83,18 +93,17 @@ class LockHook:
         except Timeout as error:
             holder = path.read_text().strip() or "unknown"
             raise InputError(
-                f"another run of the benchmark {benchmark} is going on (process {holder}, which "
-                f"locks {path}): wait for it or end it, then run again"
+                f"another run {run} is going on (process {holder}, which locks {path}): wait for "
+                "it or end it, then run again"
             ) from error
         except OSError as error:
             raise InputError(f"{path} cannot be locked ({error.strerror})") from error
-        self._lock = lock
+        self._locks.append(lock)
         path.write_text(str(os.getpid()))
 
     def _release(self) -> None:
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        while self._locks:
+            self._locks.pop().release()
 
 
 class InputHook:
