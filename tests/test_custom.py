@@ -106,6 +106,21 @@ def test_what_fits_is_valid_and_every_one_stays_a_parameter(colours):
     assert checked.evaluation.batch_size == 30
 
 
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"classifer": "by_colour:colour"}, "'classifer'; did you mean 'classifier'?"),
+        ({"sorce": "nowhere"}, "'sorce'; did you mean 'source'?"),
+        ({"crop": 32}, "'crop'; did you mean 'corrupt.crop'?"),
+        ({"recover": {"groups": "all"}}, "'recover.groups'; did you mean 'recover.group'?"),
+    ],
+)
+def test_names_are_checked_before_what_they_are_for(given, name, tmp_path):
+    with pytest.raises(InputError) as caught:
+        parameters(source=str(tmp_path), **given)
+    assert str(caught.value).startswith(f"unknown parameter {name}")
+
+
 def test_images_of_one_size_keep_it(tmp_path):
     source = str(make_images(tmp_path / "photos", sides=(48, 48)))
     found = fit(source, "by_colour:colour", None, {})
