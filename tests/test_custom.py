@@ -106,6 +106,21 @@ def test_what_fits_is_valid_and_every_one_stays_a_parameter(colours):
     assert checked.evaluation.batch_size == 30
 
 
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"classifer": "by_colour:colour"}, "'classifer'; did you mean 'classifier'?"),
+        ({"sorce": "nowhere"}, "'sorce'; did you mean 'source'?"),
+        ({"crop": 32}, "'crop'; did you mean 'corrupt.crop'?"),
+        ({"recover": {"groups": "all"}}, "'recover.groups'; did you mean 'recover.group'?"),
+    ],
+)
+def test_names_are_checked_before_what_they_are_for(given, name, tmp_path):
+    with pytest.raises(InputError) as caught:
+        parameters(source=str(tmp_path), **given)
+    assert str(caught.value).startswith(f"unknown parameter {name}")
+
+
 def test_images_of_one_size_keep_it(tmp_path):
     source = str(make_images(tmp_path / "photos", sides=(48, 48)))
     found = fit(source, "by_colour:colour", None, {})
@@ -155,7 +170,7 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
     assert "\n" not in told
     assert "did you mean 'colour'?" in told
     assert told.count(f"list of classes {tmp_path}/list does not exist") == 1
-    with pytest.raises(InputError, match=r"^classifier is not given.*1 files are not images"):
+    with pytest.raises(InputError, match=r"^classifier is not given.*1 file is no image: .*broken"):
         fit(str(source), None, None, {})
     (source / "class 1" / "broken.png").unlink()
     with pytest.raises(InputError, match="at least 250 are needed, but train gets 48 of 120"):
@@ -165,8 +180,11 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("classifier", "message"),
     [
-        ("blue_first", "seems to want blue before red: it is right on 33.* and so on 89.6%"),
-        ("other_order", "outputs in another order .* 0.0% .* and so on 89.6%"),
+        (
+            "blue_first",
+            "want blue before red: it is right on 33.* and with blue first on 89.6%",
+        ),
+        ("other_order", "outputs in another order .* 0.0% .* and in the right order on 89.6%"),
         ("blind", "near chance: it is right on 33.*, where 33.3% are chance"),
         ("four", "tells 4 classes apart, but there are 3 class folders: name all"),
         ("two", "two: 2 outputs cannot tell 3 class folders apart: remove folders or check"),
@@ -181,7 +199,7 @@ def test_a_classifier_that_wants_something_else_stops_the_run(classifier, messag
 def test_levels_that_are_normalised_twice_are_told(tmp_path):
     source = str(make_images(tmp_path / "photos", GRAYS))
     assert fit(source, "by_colour:level", None, {"size": 32}).check_classifier()[0] == logging.INFO
-    with pytest.raises(InputError, match=r"normalise twice: it is right on 6.*, and so on 89"):
+    with pytest.raises(InputError, match=r"twice: it is right on 6.*, and normalised once on 89"):
         fit(source, "by_colour:level_twice", None, {"size": 32}).check_classifier()
 
 

@@ -59,7 +59,11 @@ class ProjectConfigLoader(OmegaConfigLoader):
             ("fitted", lambda name: None if self.fit is None else self.fit.values[name]),
         ):
             OmegaConf.register_new_resolver(name, resolver, replace=True)
-        if key == "parameters" and self.fit is None:
+        if key == "parameters" and self.fits and self.fit is None:
+            from superstar.parameters import Parameters
+
+            # Before values, of which a name that is mistyped may be one.
+            Parameters.check_names(super().__getitem__(key))
             self.fit = self._fit()
         read = super().__getitem__(key)
         if key == "parameters":
@@ -101,7 +105,7 @@ class ProjectConfigLoader(OmegaConfigLoader):
     def _fit(self) -> "Fit | None":
         given = dict(self.runtime_params or {})
         source = given.get("source", self._globals.get("clean_images"))
-        if not self.fits or source is None:
+        if source is None:
             return None
         from superstar.custom import fit
 

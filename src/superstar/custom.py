@@ -48,9 +48,12 @@ SUSPICIOUS = 0.99
 """Accuracy from which on images were probably trained on."""
 PER_CLASS = 10
 """Images of a class from which on it tells whether labels are exchanged."""
-EXCHANGED = (
+Cause = tuple[str, str]
+"""What a classifier may want instead, and in a few words what images or labels are then."""
+EXCHANGED: Cause = (
     "gives its outputs in another order than the classes (a file that names these in that order, "
-    "one a line: class_list=FILE)"
+    "one a line: class_list=FILE)",
+    "in the right order",
 )
 
 
@@ -120,9 +123,10 @@ class Fit:
         }
         if len(labels) >= PER_CLASS * classes:
             others[EXCHANGED] = _matched(said, labels, classes)
-        cause = max(others, key=lambda cause: others[cause])
-        if others[cause] > right + max(TELLING, 4 * _deviation(right, len(labels))):
-            raise InputError(f"the classifier {cause}: {found}, and so on {others[cause]:.1%}")
+        cause, accuracy = max(others.items(), key=lambda other: other[1])
+        if accuracy > right + max(TELLING, 4 * _deviation(right, len(labels))):
+            wants, then = cause
+            raise InputError(f"the classifier {wants}: {found}, and {then} on {accuracy:.1%}")
         if right <= chance + 3 * _deviation(chance, len(labels)):
             raise InputError(
                 f"the classifier is near chance: {found}, where {chance:.1%} are chance. Its "
@@ -142,15 +146,17 @@ class Fit:
         size = self.values["execution.batch_size"]
         return predict(self.classifier, images.contiguous(), size).numpy()
 
-    def _causes(self) -> dict[str, Callable[[Tensor], Tensor]]:
-        """What a classifier may want instead, and images as it wants them."""
+    def _causes(self) -> dict[Cause, Callable[[Tensor], Tensor]]:
+        """Images as the classifier may want them."""
         mean, std = (
             torch.tensor(self.values[f"distance.{name}"]).float().view(1, 3, 1, 1)
             for name in ("mean", "std")
         )
         return {
-            "seems to want blue before red": lambda images: images.flip(1),
-            "seems to normalise twice": lambda images: (images * std + mean).clamp(0, 1),
+            ("seems to want blue before red", "with blue first"): lambda images: images.flip(1),
+            ("seems to normalise twice", "normalised once"): lambda images: (
+                images * std + mean
+            ).clamp(0, 1),
         }
 
 
@@ -245,7 +251,8 @@ def _sides(found: LabelledFiles) -> set[tuple[int, int]]:
     if refused:
         more = len(refused) - NAMED_AT_MOST
         named = [*refused[:NAMED_AT_MOST], *([f"and {more} more"] if more > 0 else [])]
-        raise InputError(f"{len(refused)} files are not images: {', '.join(named)}")
+        what = f"{len(refused)} files are not images" if len(refused) > 1 else "1 file is no image"
+        raise InputError(f"{what}: {', '.join(named)}")
     return sides
 
 

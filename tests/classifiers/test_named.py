@@ -256,8 +256,14 @@ def test_files_that_hold_no_classifier_are_refused(kind, tmp_path):
     with pytest.raises(InputError, match=f"there is no classifier {path}"):
         check_named(f"{kind}:{path}")
     path.write_text("nothing")
-    with pytest.raises(InputError, match=f"{path} is not an? .* file that can be read"):
+    with pytest.raises(InputError, match=f"{path} is not an? .* file"):
         load_named(f"{kind}:{path}", 32)
+
+
+def test_weights_alone_are_no_torchscript_file(tmp_path):
+    torch.save(nn.Linear(2, 2).state_dict(), tmp_path / "net.pth")
+    with pytest.raises(InputError, match=r"save a module with torch.jit.save, or use my_module:l"):
+        load_named(f"torchscript:{tmp_path / 'net.pth'}", 32)
 
 
 def test_a_file_alone_sends_nothing_anywhere(port, tmp_path):

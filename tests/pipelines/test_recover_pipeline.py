@@ -136,8 +136,7 @@ def test_each_group_is_corrected_by_what_the_controller_chose(supervisor, folder
     report = recover(supervisor, folder, tmp_path / "out", group="folder")
     assert contents(folder) == before
     groups = {group["group"]: group for group in report["groups"]}
-    assert list(groups) == ["flat", "flat/deep", "home"]
-    assert groups["flat"]["stopped_by"] == "unread"
+    assert list(groups) == ["flat/deep", "home"]  # In flat/ nothing can be read.
     assert (groups["home"]["plan"], groups["home"]["stopped_by"]) == ([], "clean")
     names = [file["file"] for file in groups["flat/deep"]["files"]]
     seen = from_uint8(np.stack([read_image(folder / name, SIDE, SIDE) for name in names]))
@@ -165,6 +164,16 @@ def test_at_their_own_size_files_get_the_same_plan(supervisor, folder, tmp_path)
     assert whole.shape == (50, 70, 3)
     expected = to_uint8(plan_of(corrected).apply(from_uint8(whole[None])))[0]
     np.testing.assert_array_equal(read_image(tmp_path / "out" / png), expected)
+
+
+def test_what_cannot_be_read_is_no_window_of_its_own(supervisor, folder, tmp_path):
+    shutil.copytree(folder / "home", tmp_path / "in")
+    (tmp_path / "in" / "zebra.png").write_bytes(b"no image")
+    report = recover(supervisor, tmp_path / "in", tmp_path / "out", group="windows", window=6)
+    assert [group["group"] for group in report["groups"]] == ["window 1", "window 2"]
+    assert list(report["left_out"]) == ["zebra.png"]
+    page = Page((tmp_path / "out" / HTML_REPORT).read_text())
+    assert "No image could be read" not in page.text
 
 
 def test_the_paper_s_controller_may_be_asked_for(supervisor, folder, tmp_path):
@@ -207,6 +216,8 @@ def test_the_page_needs_nothing_else_and_tells_what_was_left_out(supervisor, fol
     assert not {tag for tag, _ in page.tags} & {"script", "link", "iframe"}
     assert "<b>odd.gif" in page.text
     assert all(name in page.text for name in BROKEN)
+    assert "p-value before: ≤ 0.0066" in page.text  # Of 150 clean images.
+    assert page.text.count("≤") == 1
 
 
 def test_groups_are_all_folders_or_windows_in_an_order(folder):

@@ -190,6 +190,35 @@ def test_messages_say_which_image_and_what_to_do(port):
     assert post(port, MALFORMED["not JSON"])[1]["message"] == bounds.UNREADABLE
 
 
+@pytest.mark.parametrize(
+    ("body", "start"),
+    [
+        ({"instances": [{"image": GOOD}]}, "the body holds no dataframe_records: send {"),
+        ([GOOD], "the body holds no dataframe_records: send {"),
+        ({"dataframe_records": []}, "dataframe_records holds no images: send {"),
+        (
+            {"dataframe_records": [{"image": GOOD}, {"picture": GOOD}]},
+            'record 2 of dataframe_records has no text "image": send {',
+        ),
+        ({"dataframe_records": [{"image": "abc"}]}, "image 1 is not base64: "),
+        (
+            {"dataframe_records": [{"image": f"data:image/png;base64,{GOOD}"}]},
+            "image 1 is not base64: ",
+        ),
+    ],
+)
+def test_the_form_is_told_where_it_is_the_fault(body, start, port):
+    status, answer = post(port, json.dumps(body))
+    assert status == 400
+    assert answer["message"].startswith(start)
+
+
+def test_base64_may_have_lines(port):
+    lines = "\n".join(GOOD[i : i + 76] for i in range(0, len(GOOD), 76))
+    assert post(port, request([lines]))[0] == 200
+    assert post(port, request([lines], controller="papers"))[1]["message"].startswith("unknown")
+
+
 @pytest.mark.parametrize("kind", ["text/csv", "image/png", "", "application/vnd.apache.parquet"])
 def test_other_kinds_of_bodies_are_refused(kind, port):
     status, answer = post(port, b"image\n1", {"Content-Type": kind})

@@ -34,7 +34,10 @@ def script(path: str) -> Asked:
         with warnings.catch_warnings(action="ignore"):  # PyTorch would have others make such files.
             network = torch.jit.load(user_path(path), map_location="cpu").eval()
     except RuntimeError as error:
-        raise InputError(f"{path} is not a TorchScript file that can be read") from error
+        raise InputError(
+            f"{path} is not a TorchScript file: save a module with torch.jit.save, or use "
+            "my_module:load"
+        ) from error
     # Called, not held: what modules can do, scripts can in part alone.
     return Asked(lambda images: network(images))
 

@@ -193,6 +193,19 @@ class Parameters(Section):
         except ValidationError as error:
             raise InputError(_first_line(error, values)) from None
 
+    @classmethod
+    def check_names(cls, values: dict[str, Any]) -> None:
+        """Refuse names that no parameter has, whatever the values are.
+
+        Raises:
+            InputError: the first of them.
+        """
+        try:
+            cls.model_validate(values)
+        except ValidationError as error:
+            if any(each["type"] == "extra_forbidden" for each in error.errors()):
+                raise InputError(_first_line(error, values)) from None
+
 
 def is_text(name: str) -> bool:
     """Whether a parameter, by its full name, is a text and nothing else."""

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from base64 import b64decode
 from collections.abc import MutableMapping
 from typing import Any
 
@@ -12,6 +13,11 @@ LARGEST_BODY = 2**26
 """Bytes: a thousand photographs of 224x224 pixels as JPEG, or 300 as PNG, in base64."""
 LONGEST_MESSAGE = 300
 PATH = "/invocations"
+IMAGE = "image"
+"""Column of a request."""
+RECORDS = "dataframe_records"
+TABLES = (RECORDS, "dataframe_split")
+"""MLflow's forms of a table in JSON."""
 FORM = '{"dataframe_records": [{"image": "<PNG or JPEG file in base64>"}, ...]}'
 UNREADABLE = f"the body is no JSON of the form {FORM}"
 
@@ -74,12 +80,39 @@ class BoundedApp(FastAPI):
         if status == 504:
             await _refuse(send, status, "it took too long: send fewer images")
         elif status >= 400:
-            await _refuse(send, status if status < 500 else 400, _line(told))
+            await _refuse(send, status if status < 500 else 400, _fault(body) or _line(told))
 
 
 def bound_server() -> None:
     """Have MLflow make its app, which it does next, of this kind; it takes no such setting."""
     fastapi.FastAPI = BoundedApp  # type: ignore[misc]
+
+
+def _fault(body: bytes) -> str | None:
+    """What is wrong with the form of a body that MLflow refused; None if nothing is.
+
+    MLflow says it in words of its own, or hands the model something else than files.
+    """
+    try:
+        asked = json.loads(body)
+    except (ValueError, RecursionError):
+        return UNREADABLE
+    if not isinstance(asked, dict) or asked.keys().isdisjoint(TABLES):
+        return f"the body holds no {RECORDS}: send {FORM}"
+    if RECORDS not in asked:
+        return None
+    records = asked[RECORDS]
+    if not isinstance(records, list) or not records:
+        return f"{RECORDS} holds no images: send {FORM}"
+    for number, record in enumerate(records, 1):
+        text = record.get(IMAGE) if isinstance(record, dict) else None
+        if not isinstance(text, str):
+            return f'record {number} of {RECORDS} has no text "{IMAGE}": send {FORM}'
+        try:
+            b64decode("".join(text.split()), validate=True)
+        except ValueError:
+            return f"image {number} is not base64: send the file's bytes in base64, nothing else"
+    return None
 
 
 def _line(told: bytes) -> str:

@@ -28,12 +28,10 @@ from superstar.control import Supervisor
 from superstar.decoding import Encoded, read_images
 from superstar.errors import InputError
 from superstar.images import from_uint8, to_uint8
-from superstar.service.bounds import bound_server
+from superstar.service.bounds import IMAGE, bound_server
 
 FOLDER = "supervisor"
 """Artifact of the model."""
-IMAGE = "image"
-"""Column of a request."""
 FORMATS = ("PNG", "JPEG", "WEBP")
 MOST_IMAGES = 1000
 """Of a request, for the memory that they take; the gate is calibrated for no more."""

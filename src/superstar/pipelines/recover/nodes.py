@@ -69,6 +69,7 @@ def recover_files(
         "benchmark": supervisor.benchmark,
         "image_size": list(supervisor.image_size),
         "controller": work.controller,
+        "smallest_p_value": supervisor.calibrated and supervisor.calibrated.gate.smallest_rate,
         "group": given.group,
         "size": given.size,
         "seed": seed,

@@ -70,7 +70,7 @@ def reports(
 
     Args:
         about: what was asked for.
-        decisions: of each group, with its files.
+        decisions: of each group, with its files; one of which no file was taken is left out.
         left_out: why a file is, by its name.
 
     Raises:
@@ -83,9 +83,9 @@ def reports(
     groups = []
     for decision in decisions:
         files = [file for file in decision["files"] if file["file"] not in left_out]
-        groups.append({**decision, "files": files})
-    written = sum(len(group["files"]) for group in groups)
-    if not written:
+        if files:
+            groups.append({**decision, "files": files})
+    if not groups:
         name, reason = next(iter(left_out.items()))
         raise InputError(f"none of the {len(left_out)} files can be taken; {name}: {reason}")
     if left_out:
@@ -96,6 +96,7 @@ def reports(
             ", ".join(list(left_out)[:3]),
             ", ..." if len(left_out) > 3 else "",
         )
+    written = sum(len(group["files"]) for group in groups)
     content = {**about, "written": written, "left_out": left_out, "groups": groups}
     without = [{key: group[key] for key in group if key != "shown"} for group in groups]
     told = content | {"groups": without}
