@@ -155,7 +155,7 @@ def test_each_group_is_corrected_by_what_the_controller_chose(supervisor, folder
 
 def test_at_their_own_size_files_get_the_same_plan(supervisor, folder, tmp_path):
     report = recover(supervisor, folder, tmp_path / "out", group="folder", size="original")
-    _, corrected, untouched = report["groups"]
+    corrected, untouched = report["groups"]
     for file in untouched["files"]:
         copy = tmp_path / "out" / file["written"]
         assert copy.read_bytes() == (folder / file["file"]).read_bytes()
