@@ -14,14 +14,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 
+from benchmarks.finished_run import add_arguments, open_run
 from superstar.actions import Plan
 from superstar.classifiers import accuracy
-from superstar.configuration import ProjectConfigLoader
 from superstar.errors import InputError
 from superstar.images import stream
 from superstar.measures.bands import band_histograms
 from superstar.pipelines.pages import table
-from superstar.settings import CONFIG_LOADER_ARGS
 
 SIZES = (1, 10, 25, 50, 100, 250)
 DRAWS = 2000
@@ -145,18 +144,13 @@ def draw(found: pd.DataFrame) -> Figure:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables of a finished run, and draw the second."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.batch_sizes", description=__doc__)
-    parser.add_argument("--project", type=Path, default=Path.cwd(), help="where the run is")
-    parser.add_argument("--env", default="local", help="its environment")
+    add_arguments(parser)
     parser.add_argument("--shifts", nargs="+", default=SHIFTS)
     parser.add_argument("--sizes", nargs="+", type=int, default=(10, 25, 50, 100, 250))
     parser.add_argument("--figure", type=Path, help="where to draw gain against size")
     parser.add_argument("--draws", type=int, default=DRAWS, help="of clean batches of each size")
     given = parser.parse_args(arguments)
-    conf = str(given.project.resolve() / "conf")
-    loader = ProjectConfigLoader(conf, env=given.env, **CONFIG_LOADER_ARGS)
-    catalog = DataCatalog.from_config(loader["catalog"])
-    if not catalog.exists("supervisor"):
-        raise SystemExit(f"error: there is no finished run of environment {given.env}: make run")
+    catalog, _ = open_run(given.project, given.env)
     try:
         print(table(false_alarms(catalog, given.draws)), end="\n\n")
         found = gains(catalog, given.shifts, given.sizes)

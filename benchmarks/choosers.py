@@ -4,21 +4,18 @@ import argparse
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
-from kedro.io import DataCatalog
 from torch import Tensor, nn
 
+from benchmarks.finished_run import add_arguments, open_run
 from benchmarks.sequences import DEPTH, Cell, Node, grow_all
-from superstar.configuration import ProjectConfigLoader
 from superstar.control.calibrated import Calibrated
 from superstar.control.trials import name_of
 from superstar.control.worth import Worth, find_worth
 from superstar.pipelines.pages import table
-from superstar.settings import CONFIG_LOADER_ARGS
 from superstar.training import fixed_threads, global_seed
 
 IMAGES, SEEDS, UPDATES, LEARNING_RATE, ENTROPY, HIDDEN = 96, 3, 400, 3e-3, 0.02, 64
@@ -178,16 +175,11 @@ def summarise(found: pd.DataFrame) -> pd.DataFrame:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the table of a finished run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.choosers", description=__doc__)
-    parser.add_argument("--project", type=Path, default=Path.cwd(), help="where the run is")
-    parser.add_argument("--env", default="local", help="its environment")
+    add_arguments(parser)
     given = parser.parse_args(arguments)
-    conf = str(given.project.resolve() / "conf")
-    loader = ProjectConfigLoader(conf, env=given.env, **CONFIG_LOADER_ARGS)
-    catalog = DataCatalog.from_config(loader["catalog"])
-    if not catalog.exists("supervisor"):
-        raise SystemExit(f"error: there is no finished run of environment {given.env}: make run")
+    catalog, parameters = open_run(given.project, given.env)
     begun = time.process_time()
-    cells = list(grow_all(catalog, loader["parameters"], IMAGES))
+    cells = list(grow_all(catalog, parameters, IMAGES))
     print(f"{len(cells)} trees in {time.process_time() - begun:.0f} s of processor time\n")
     controller = catalog.load("supervisor").calibrated
     found = compare(cells, controller, controller.gate.threshold(IMAGES))

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,9 +14,9 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 
+from benchmarks.finished_run import add_arguments, open_run
 from superstar.actions import Plan
 from superstar.classifiers import predict
-from superstar.configuration import ProjectConfigLoader
 from superstar.control import Supervisor
 from superstar.control.calibrated import Calibrated
 from superstar.control.candidates import Fitted, fit_candidates
@@ -29,7 +28,6 @@ from superstar.jpeg import as_it_comes
 from superstar.measures import Distance
 from superstar.measures.rulers import PointRuler
 from superstar.pipelines.pages import table
-from superstar.settings import CONFIG_LOADER_ARGS
 
 SEVERITIES = (2, 4)
 BATCH = 250
@@ -191,15 +189,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.controller_parts", description=__doc__
     )
-    parser.add_argument("--project", type=Path, default=Path.cwd(), help="where the run is")
-    parser.add_argument("--env", default="local", help="its environment")
+    add_arguments(parser)
     given = parser.parse_args(arguments)
-    loader = ProjectConfigLoader(
-        str(given.project.resolve() / "conf"), env=given.env, **CONFIG_LOADER_ARGS
-    )
-    catalog, parameters = DataCatalog.from_config(loader["catalog"]), loader["parameters"]
-    if not catalog.exists("supervisor"):
-        raise SystemExit(f"error: there is no finished run of environment {given.env}: make run")
+    catalog, parameters = open_run(given.project, given.env)
     for name in ("scale", "jpeg_quality", "benchmark_generation"):
         catalog[f"params:{name}"] = parameters[name]
     calibration = parameters["calibration"]

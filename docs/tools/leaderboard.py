@@ -69,8 +69,7 @@ def worst(page: str, mean: str, classifier: str, controller: str) -> str:
     rows = pd.read_csv(RESULTS / f"{page}.csv")
     rows = rows[(rows["classifier"] == classifier) & (rows["controller"] == controller)]
     rows = rows[rows["shift"] != "none"].set_index("shift")
-    if page in ("photos_full", "imagenet"):
-        rows = rows[rows.index.str.contains("+", regex=False) == mean.startswith("composites")]
+    rows = rows[rows.index.str.contains("+", regex=False) == mean.startswith("composites")]
     shift = rows["delta"].idxmin()
     cells = rows.filter(regex=r"severity_\d").stack()
     cell, severity = cells.idxmin()
