@@ -38,6 +38,17 @@ SIZE, RESIZE = 224, 256
 """Pixels of photographs, for a classifier that does not say its own."""
 LARGEST_CIFAR = 47
 """Side of images that are nearer to CIFAR's 32 pixels than to the 64 that take ImageNet's scale."""
+LARGE = 128
+"""Side of images from which on trials of corrections take minutes, so that there are fewer."""
+TRIALS: dict[bool, dict[str, list[float]]] = {
+    False: {
+        "severities": [1, 2, 3, 4, 5],
+        "pair_severities": [2, 4],
+        "line_blur": [0.03, 0.045, 0.06, 0.075, 0.09, 0.12],
+    },
+    True: {"severities": [2, 4], "pair_severities": [4], "line_blur": [0.03, 0.06, 0.12]},
+}
+"""Surrogates that corrections are tried on, of small images (as in conf/base) and of large ones."""
 SAMPLE = 250
 """Images that the classifier and the colours are tried on."""
 ENDINGS = {".onnx": "onnx", ".pt": "torchscript", ".pth": "torchscript", ".ts": "torchscript"}
@@ -212,6 +223,9 @@ def fit(
         "policy_training.memory_limit_mb": int(np.clip(400 * (size / 64) ** 2, 400, 4000)),
         "classifier": name,
     }
+    values |= {f"calibration.{name}": chosen for name, chosen in TRIALS[size >= LARGE].items()}
+    if size >= LARGE:
+        notes["calibration.severities"] = f"fewer than below {LARGE} pixels: a trial takes seconds"
     notes |= {
         "scale": "severities of the benchmark whose images are of the nearest size",
         "distance.dimensions": "a tenth of the pixels",

@@ -267,10 +267,17 @@ def recover_batch(
     trial: int,
     controller: str = PAPER,
 ) -> Recovery:
-    """Draw a trial's batch from the set and let the supervisor correct it."""
+    """Draw a trial's batch from the set and let the supervisor decide on it.
+
+    The batch that `calibrated` would correct is left out: its plan is applied to the whole set.
+    """
     rng = stream(protocol.seed, "trial", cell.shift, cell.severity or 0, trial)
-    drawn = rng.permutation(len(images))[: protocol.batch_size]
-    return supervisor.recover(images.batch(drawn), int(rng.integers(2**31)), controller)
+    batch = images.batch(rng.permutation(len(images))[: protocol.batch_size])
+    seed = int(rng.integers(2**31))
+    if controller == CALIBRATED:
+        choice = supervisor.need_calibrated().choose(batch, supervisor.denoiser, seed)
+        return Recovery.of(choice, batch[:0])
+    return supervisor.recover(batch, seed, controller)
 
 
 def _step_columns(step: Step) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from torch import Tensor
 from superstar.actions import Denoiser, Plan
 from superstar.control import supervisor_files
 from superstar.control.algorithm import Brakes, Step, StopReason, run_algorithm
-from superstar.control.calibrated import Calibrated, Reason, Score
+from superstar.control.calibrated import Calibrated, Choice, Reason, Score
 from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.control.networks import Actor, SampledPolicy
 from superstar.control.transitions import Transitions, check_actions
@@ -58,6 +58,18 @@ class Recovery:
     def actions(self) -> tuple[str, ...]:
         """Names of the corrections applied, in order; empty if it abstained."""
         return self.plan.names
+
+    @classmethod
+    def of(cls, choice: Choice, images: Tensor) -> "Recovery":
+        """What `calibrated` chose, with the corrected images."""
+        return cls(
+            images=images,
+            plan=choice.plan,
+            distances=choice.readings,
+            operable=choice.stopped_by != "clean",
+            stopped_by=choice.stopped_by,
+            p_value=choice.p_value,
+        )
 
 
 @dataclass
@@ -157,7 +169,8 @@ class Supervisor:
         check_name("controller", controller, self.controllers)
         self.check_size(check_images(images))
         if controller == CALIBRATED:
-            return self._recover_calibrated(images, seed)
+            choice = self.need_calibrated().choose(images, self.denoiser, seed)
+            return Recovery.of(choice, choice.plan.apply(images))
         # Room for the images before the last action and for those after it.
         transitions = self.transitions([images], memory_limit=2 * images.nbytes)
         policy, rng = SampledPolicy(self.actor), stream(seed, "recover")
@@ -214,18 +227,6 @@ class Supervisor:
                 f"images are {height}x{width} pixels, the supervisor for "
                 f"{self.benchmark} takes {self.image_size[0]}x{self.image_size[1]}: resize them"
             )
-
-    def _recover_calibrated(self, images: Tensor, seed: int) -> Recovery:
-        assert self.calibrated is not None
-        choice = self.calibrated.choose(images, self.denoiser, seed)
-        return Recovery(
-            images=choice.plan.apply(images),
-            plan=choice.plan,
-            distances=choice.readings,
-            operable=choice.stopped_by != "clean",
-            stopped_by=choice.stopped_by,
-            p_value=choice.p_value,
-        )
 
     def on(self, device: str) -> "Supervisor":
         """A supervisor whose denoiser computes on a device; this one where it does so already."""

@@ -51,8 +51,9 @@ def find_worth(trials: pd.DataFrame, *, bound: float, confidence: float) -> dict
         By name; candidates without a margin are left out.
     """
     found = {}
+    left_out = costly_on_clean(trials, bound)
     for name, part in trials.groupby("candidate", sort=False):
-        if part.loc[part["shift"] == "none", "gain"].mean() < -bound:
+        if name in left_out:
             continue
         ordered = part.sort_values("fall", ascending=False)
         falls, gains = ordered["fall"].to_numpy(), ordered["gain"].to_numpy()
@@ -64,6 +65,12 @@ def find_worth(trials: pd.DataFrame, *, bound: float, confidence: float) -> dict
             margin, tuple(model.X_thresholds_.tolist()), tuple(model.y_thresholds_.tolist())
         )
     return found
+
+
+def costly_on_clean(trials: pd.DataFrame, bound: float) -> set[str]:
+    """Candidates that cost clean images more than `bound` points, which surrogates cannot mend."""
+    clean = trials[trials["shift"] == "none"].groupby("candidate")["gain"].mean()
+    return set(clean.index[clean < -bound])
 
 
 def uncontradicted(

@@ -28,7 +28,7 @@ from superstar.control.trials import (
     surrogate_shifts,
     try_on,
 )
-from superstar.control.worth import Worth, find_worth, uncontradicted
+from superstar.control.worth import Worth, costly_on_clean, find_worth, uncontradicted
 from superstar.corruptions import corrupt
 from superstar.images import ImageSet, stream
 from superstar.jpeg import as_it_comes
@@ -142,32 +142,24 @@ def try_corrections(
     execution: dict[str, Any],
     seed: int,
 ) -> pd.DataFrame:
-    """Every candidate on every surrogate and pair of surrogates: its fall and its gain.
+    """Every candidate on clean images, every surrogate and every pair: its fall and its gain.
 
-    Where another benchmark's labels say what corrections are worth, those that are worth something
-    there are tried alone. What interrupted trials finished is taken as it is.
+    What costs clean images too much is tried on these alone. Where another benchmark's labels say
+    what corrections are worth, those that are worth something there are tried alone. What
+    interrupted trials finished is taken as it is.
     """
     given, run = Calibration.model_validate(parameters), Execution.model_validate(execution)
-    names = list(borrowed) or given.candidates
-    settings = (names, given.images, scale, jpeg_quality, precision, run, seed)
     lines = given.line_blur
     cells = surrogate_shifts(list(strengths), given.severities, given.pair_severities, len(lines))
     strengths = {**strengths, LINE_BLUR: lines}
-    finished = FinishedTrials(own_checkpoint())
-    known = {cell: rows for cell in cells if (rows := finished.load(cell)) is not None}
-    missing = [cell for cell in cells if cell not in known]
-    if known:
-        logger.info("trials of corrections go on: %d of %d are there", len(known), len(cells))
-    made = fan_out(
-        _try_cell,
-        [(cell,) for cell in missing],
-        run,
-        "corrections",
-        shared=(finished, design, strengths, classifier, denoiser, home, *settings),
-        names=[full_name_of(cell) for cell in missing],
-    )
-    known |= dict(zip(missing, made, strict=True))
-    rows = [row for cell in cells for row in known[cell]]
+    settings = (given.images, scale, jpeg_quality, precision, run, seed)
+    shared = (design, strengths, classifier, denoiser, home, *settings)
+    names = list(borrowed) or given.candidates
+    rows = _try_cells(cells[:1], names, run, shared)
+    if not borrowed:
+        costly = costly_on_clean(pd.DataFrame(rows), given.bound)
+        names = [name for name in names if name not in costly]
+    rows += _try_cells(cells[1:], names, run, shared)
     return pd.DataFrame(rows, columns=["shift", "severity", *TRIAL_COLUMNS])
 
 
@@ -203,15 +195,35 @@ def weigh_corrections(
     return replace(home, worth=worth), pd.DataFrame(rows, columns=WORTH_COLUMNS)
 
 
+def _try_cells(
+    cells: Sequence[Shifts], names: Sequence[str], run: Execution, shared: tuple[Any, ...]
+) -> list[dict[str, Any]]:
+    finished = FinishedTrials(own_checkpoint())
+    known = {cell: rows for cell in cells if (rows := finished.load(cell)) is not None}
+    missing = [cell for cell in cells if cell not in known]
+    if known and missing:
+        logger.info("trials of corrections go on: %d of %d are there", len(known), len(cells))
+    made = fan_out(
+        _try_cell,
+        [(cell,) for cell in missing],
+        run,
+        "corrections",
+        shared=(finished, names, *shared),
+        names=[full_name_of(cell) for cell in missing],
+    )
+    known |= dict(zip(missing, made, strict=True))
+    return [row for cell in cells for row in known[cell]]
+
+
 def _try_cell(
     cell: Shifts,
     finished: FinishedTrials,
+    candidates: Sequence[str],
     design: ImageSet,
     strengths: dict[str, list[float]],
     classifier: nn.Module,
     denoiser: Denoiser,
     home: Calibrated,
-    candidates: Sequence[str],
     most: int,
     scale: str,
     jpeg_quality: int | None,
