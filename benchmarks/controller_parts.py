@@ -32,6 +32,8 @@ from superstar.pipelines.pages import table
 SEVERITIES = (2, 4)
 BATCH = 250
 DEPTH = 3
+RIGHT = "accuracy"
+WHOLE, ORACLE = "+ choice by expected gain (calibrated)", "oracle of accuracy, extended library"
 
 Right = Callable[[Tensor], NDArray[np.bool_]]
 """Which of a set's images the classifier gets right."""
@@ -84,8 +86,8 @@ class Parts:
             "+ ruler": partial(self._search, replace(ruler, gate=open_gate)),
             "+ gate": partial(self._search, ruler),
             "+ margins and limits": partial(self._search, replace(self.whole, worth=by_fall)),
-            "+ choice by expected gain (calibrated)": partial(self._search, self.whole),
-            "oracle of accuracy, extended library": self._oracle,
+            WHOLE: partial(self._search, self.whole),
+            ORACLE: self._oracle,
         }
 
     def right(self, images: Tensor, labels: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -153,13 +155,13 @@ def tests(catalog: DataCatalog) -> Iterator[Set]:
 
 
 def gains(parts: Parts, sets: Iterator[Set], count: int) -> pd.DataFrame:
-    """A row a set: its shift, and what each variant gains on it, in points, by a batch of it."""
+    """A row a set: its shift, accuracy, and each variant's gain by a batch of it, in points."""
     rows = []
     variants = parts.variants()
     for shift, images, labels in track(sets, "sets", total=count, console=Console(stderr=True)):
         drawn = np.sort(stream(2, "parts", shift).permutation(len(images))[:BATCH])
         before = parts.right(images, labels).mean()
-        row: dict[str, str | float] = {"shift": shift}
+        row: dict[str, str | float] = {"shift": shift, RIGHT: 100 * float(before)}
         for name, choose in variants.items():
             plan = choose(images[drawn], labels[drawn])
             after = parts.right(plan.apply(images), labels).mean() if plan.names else before
@@ -170,7 +172,7 @@ def gains(parts: Parts, sets: Iterator[Set], count: int) -> pd.DataFrame:
 
 def summarise(found: pd.DataFrame) -> pd.DataFrame:
     """A row a variant: mean gain, the worst shift's, and that on clean images, in points."""
-    by_shift = found.groupby("shift").mean()
+    by_shift = found.drop(columns=RIGHT).groupby("shift").mean()
     shifted = by_shift.drop(index="none")
     return pd.DataFrame(
         {
@@ -184,8 +186,26 @@ def summarise(found: pd.DataFrame) -> pd.DataFrame:
     )
 
 
+def beyond(found: pd.DataFrame) -> pd.DataFrame:
+    """A row a shift: points lost, what `calibrated` and the oracle give back, what neither can."""
+    by_shift = found.groupby("shift", sort=False).mean()
+    shifted = by_shift.drop(index="none")
+    lost = by_shift.loc["none", RIGHT] - shifted[RIGHT]
+    rows = pd.DataFrame(
+        {
+            "shift": shifted.index.str.replace("_", " "),
+            "lost": lost,
+            "calibrated": shifted[WHOLE],
+            "oracle": shifted[ORACLE],
+            "beyond the library": lost - shifted[ORACLE],
+        }
+    )
+    mean = rows.mean(numeric_only=True).to_frame().T.assign(shift="mean")
+    return pd.concat([rows, mean], ignore_index=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print both tables of a finished run."""
+    """Print the tables of a finished run."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.controller_parts", description=__doc__
     )
@@ -205,8 +225,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             ("On surrogates of validation images", list(surrogates(catalog, strengths))),
             ("On test shifts", list(tests(catalog))),
         ):
-            found = summarise(gains(parts, iter(sets), len(sets)))
-            print(f"{title}:\n\n{table(found, digits=1)}\n", flush=True)
+            found = gains(parts, iter(sets), len(sets))
+            print(f"{title}:\n\n{table(summarise(found), digits=1)}\n", flush=True)
+            print(f"By shift:\n\n{table(beyond(found), digits=1)}\n", flush=True)
     except InputError as error:
         sys.exit(f"error: {error}")
 

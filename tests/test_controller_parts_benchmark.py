@@ -8,15 +8,18 @@ from projects import make_project
 from superstar.images import from_uint8
 
 
-def test_a_finished_run_has_both_tables(finished_run, capsys):
+def test_a_finished_run_has_its_tables(finished_run, capsys):
     controller_parts.main(["--project", str(finished_run.root), "--env", "test"])
     lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
-    names = [row[0] for row in rows if "calibrated" in row[0] or "oracle" in row[0]]
-    assert len(rows) == 2 * (2 + 7)
-    assert len(names) == 4
-    for row in rows[2:9] + rows[11:]:
+    parts = [row for row in rows if row[0].startswith(("the paper's", "+ ", "oracle"))]
+    assert len(parts) == 2 * 7
+    for row in parts:
         assert all(-100 <= float(row[place]) <= 100 for place in (1, 2, 4))
+    means = [[float(cell) for cell in row[1:]] for row in rows if row[0] == "mean"]
+    assert len(means) == 2
+    for lost, _, oracle, beyond in means:
+        assert lost - oracle == pytest.approx(beyond, abs=0.11)
 
 
 def test_the_oracle_finds_what_helps_and_stops_there(finished_run):
@@ -33,7 +36,12 @@ def test_the_oracle_finds_what_helps_and_stops_there(finished_run):
 
 def test_means_are_over_shifts_and_the_worst_is_one_of_them():
     found = pd.DataFrame(
-        {"shift": ["none", "fog", "fog", "snow"], "a": [-1.0, 2.0, 4.0, -3.0], "b": [0.0] * 4}
+        {
+            "shift": ["none", "fog", "fog", "snow"],
+            controller_parts.RIGHT: [80.0, 40.0, 60.0, 70.0],
+            "a": [-1.0, 2.0, 4.0, -3.0],
+            "b": [0.0] * 4,
+        }
     )
     first, second = controller_parts.summarise(found).to_dict("records")
     assert first == {
@@ -44,6 +52,21 @@ def test_means_are_over_shifts_and_the_worst_is_one_of_them():
         "clean": -1.0,
     }
     assert second["mean gain"] == 0
+
+
+def test_what_is_beyond_the_library_is_what_the_oracle_leaves_lost():
+    found = pd.DataFrame(
+        {
+            "shift": ["none", "fog", "snow"],
+            controller_parts.RIGHT: [80.0, 50.0, 70.0],
+            controller_parts.WHOLE: [0.0, 20.0, -1.0],
+            controller_parts.ORACLE: [0.0, 24.0, 2.0],
+        }
+    )
+    fog, snow, mean = controller_parts.beyond(found).to_dict("records")
+    assert (fog["lost"], fog["beyond the library"]) == (30.0, 6.0)
+    assert (snow["lost"], snow["beyond the library"]) == (10.0, 8.0)
+    assert (mean["shift"], mean["calibrated"], mean["oracle"]) == ("mean", 9.5, 13.0)
 
 
 def test_without_a_run_it_says_so(tmp_path):

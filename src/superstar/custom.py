@@ -27,6 +27,7 @@ from superstar.datasets.image_files import read_class_list
 from superstar.decoding import NAMED_AT_MOST, user_path
 from superstar.errors import InputError
 from superstar.splitting import draw_by_class
+from superstar.training import supports_bfloat16
 
 MOST = {"train": 3000, "validation": 2000, "test": 1000}
 """Images of each set, as many as the photographs' run gains from."""
@@ -226,6 +227,9 @@ def fit(
     values |= {f"calibration.{name}": chosen for name, chosen in TRIALS[size >= LARGE].items()}
     if size >= LARGE:
         notes["calibration.severities"] = f"fewer than below {LARGE} pixels: a trial takes seconds"
+    # A function of the user's own may do with its numbers what bfloat16 has no counterpart for.
+    fast = published is not None and supports_bfloat16()
+    values["evaluation.precision"] = "bfloat16" if fast else "float32"
     notes |= {
         "scale": "severities of the benchmark whose images are of the nearest size",
         "distance.dimensions": "a tenth of the pixels",
