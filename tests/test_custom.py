@@ -16,6 +16,7 @@ from superstar.datasets import ImageFiles, LabelledFiles
 from superstar.errors import InputError
 from superstar.parameters import Parameters
 from superstar.settings import CONFIG_LOADER_ARGS
+from superstar.training import supports_bfloat16
 
 MODULE = """
 import numpy as np
@@ -126,7 +127,12 @@ def test_images_of_one_size_keep_it(tmp_path):
     found = fit(source, "by_colour:colour", None, {})
     assert found.values["data_preparation.size"] == 48
     assert found.values["data_preparation.resize"] is None
-    assert fit(source, "efficientnet_lite0", None, {}).values["data_preparation.resize"] == 256
+    assert found.values["calibration.severities"] == [1, 2, 3, 4, 5]
+    assert found.values["evaluation.precision"] == "float32"
+    larger = fit(source, "efficientnet_lite0", None, {}).values
+    assert larger["data_preparation.resize"] == 256
+    assert larger["calibration.severities"] == [2, 4]
+    assert larger["evaluation.precision"] == ("bfloat16" if supports_bfloat16() else "float32")
     colours = np.mean([RED, GREEN, BLUE], 0) / 255
     assert np.allclose(found.values["distance.mean"], colours, atol=0.02)
     (line,) = (line for line in found.table() if line.startswith("data_preparation.train "))
@@ -155,6 +161,7 @@ def test_sets_and_batches_fit_what_there_is(design, test):
     batch = values[f"{policy}.batch_size"]
     batches = [values[f"{policy}.{name}"] for name in ("training_batches", "held_out_batches")]
     assert min(batches) >= 1
+    assert values["policy_training.episodes"] == 200 * batches[0]
     assert sum(batches) * batch <= train
     assert batch <= min(validation // 2, tested)
     assert values["severity_calibration.images"] <= validation // 2

@@ -33,6 +33,8 @@ MOST = {"train": 3000, "validation": 2000, "test": 1000}
 """Images of each set, as many as the photographs' run gains from."""
 BATCH, BATCHES = 250, 10
 """Images of a policy's batch, and batches of each surrogate, where there are enough."""
+EPISODES = 200
+"""Of the policy's training for each batch of a surrogate: the paper's 1,600 for eight."""
 LEAST_TRAIN, LEAST_BATCH = 99, 25
 """Images to train on that the gate's rate of 1% takes, and images of a batch that says anything."""
 SIZE, RESIZE = 224, 256
@@ -214,22 +216,22 @@ def fit(
             pixels = sample.batch()
     if problems or found is None:
         raise InputError("; ".join(dict.fromkeys(problems)))
-    values |= {
-        "scale": "cifar" if size <= LARGEST_CIFAR else "imagenet",
-        "distance.dimensions": size * size // 10,
-        "distance.mean": _by_colour(pixels.mean((0, 2, 3))),
-        "distance.std": _by_colour(pixels.std((0, 2, 3))),
-        "execution.batch_size": 16 if size >= 128 else 64,
-        "policy_training.reward.ssim_weight": round(size / 16, 1),
-        "policy_training.memory_limit_mb": int(np.clip(400 * (size / 64) ** 2, 400, 4000)),
-        "classifier": name,
-    }
     values |= {f"calibration.{name}": chosen for name, chosen in TRIALS[size >= LARGE].items()}
     if size >= LARGE:
         notes["calibration.severities"] = f"fewer than below {LARGE} pixels: a trial takes seconds"
     # A function of the user's own may do with its numbers what bfloat16 has no counterpart for.
     fast = published is not None and supports_bfloat16()
     values["evaluation.precision"] = "bfloat16" if fast else "float32"
+    values |= {
+        "scale": "cifar" if size <= LARGEST_CIFAR else "imagenet",
+        "distance.dimensions": size * size // 10,
+        "distance.mean": _by_colour(pixels.mean((0, 2, 3))),
+        "distance.std": _by_colour(pixels.std((0, 2, 3))),
+        "execution.batch_size": 16 if size >= LARGE else 64,
+        "policy_training.reward.ssim_weight": round(size / 16, 1),
+        "policy_training.memory_limit_mb": int(np.clip(400 * (size / 64) ** 2, 400, 4000)),
+        "classifier": name,
+    }
     notes |= {
         "scale": "severities of the benchmark whose images are of the nearest size",
         "distance.dimensions": "a tenth of the pixels",
@@ -314,12 +316,14 @@ def _counts(
         )
     batches = min(BATCHES, sets["train"] // batch)
     held_out = max(1, batches // 5)
+    training = batches - held_out
     values: dict[str, Any] = {f"data_preparation.{name}": count for name, count in sets.items()}
     values |= {
         "severity_calibration.images": min(500, design),
         "surrogate_generation.policy.batch_size": batch,
-        "surrogate_generation.policy.training_batches": batches - held_out,
+        "surrogate_generation.policy.training_batches": training,
         "surrogate_generation.policy.held_out_batches": held_out,
+        "policy_training.episodes": EPISODES * training,
         "evaluation.batch_size": batch,
     }
     notes = {

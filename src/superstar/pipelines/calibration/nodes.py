@@ -169,7 +169,10 @@ def weigh_corrections(
     borrowed: dict[str, Worth],
     parameters: dict[str, Any],
 ) -> tuple[Calibrated, pd.DataFrame]:
-    """The controller, and the candidates with their margins; NaN where one is left out."""
+    """The controller, and the candidates with their margins; NaN where one is left out.
+
+    A candidate that clean images rule out has their gain alone.
+    """
     given = Calibration.model_validate(parameters)
     if borrowed:
         worth = uncontradicted(borrowed, trials, confidence=given.confidence)
