@@ -5,11 +5,14 @@ line. Labels come from surrogates; a decision tree on the state features carries
 images whose accuracy nobody knows.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from math import ceil
 from os import PathLike
 from pathlib import Path
+from zipfile import ZipFile, ZipInfo
 
 import numpy as np
 import pandas as pd
@@ -27,6 +30,9 @@ from superstar.integers import whole
 from superstar.measures import FEATURES
 
 TRUSTED_TYPES = ["sklearn.tree._tree.Tree"]
+SCHEMA = "schema.json"
+ADDRESS = re.compile(r'(?<="__id__": )\d+|\d+(?=\.npy")')
+"""By which skops names what lay there in memory."""
 
 
 @dataclass(frozen=True)
@@ -233,10 +239,26 @@ def is_operable(tree: DecisionTreeClassifier, state: ArrayLike) -> bool:
 
 
 def save_tree(tree: DecisionTreeClassifier, path: str | PathLike[str]) -> None:
-    """Write the tree with skops, which holds data only."""
+    """Write the tree with skops, which holds data only. Equal trees give equal bytes."""
     import skops.io  # takes a second, which few callers need
 
-    Path(path).write_bytes(skops.io.dumps(tree))
+    Path(path).write_bytes(_numbered(skops.io.dumps(tree)))
+
+
+def _numbered(archive: bytes) -> bytes:
+    """The archive without times, its parts named by their order, not by where they lay in memory."""
+    with ZipFile(BytesIO(archive)) as given:
+        parts = {name: given.read(name) for name in given.namelist()}
+    numbers: dict[str, str] = {}
+    schema = ADDRESS.sub(
+        lambda found: numbers.setdefault(found[0], str(len(numbers))), parts.pop(SCHEMA).decode()
+    )
+    made = BytesIO()
+    with ZipFile(made, "w") as whole:
+        for name in sorted(parts, key=lambda name: int(numbers[Path(name).stem])):
+            whole.writestr(ZipInfo(f"{numbers[Path(name).stem]}.npy"), parts[name])
+        whole.writestr(ZipInfo(SCHEMA), schema)
+    return made.getvalue()
 
 
 def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:
