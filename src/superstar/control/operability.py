@@ -246,7 +246,7 @@ def save_tree(tree: DecisionTreeClassifier, path: str | PathLike[str]) -> None:
 
 
 def _numbered(archive: bytes) -> bytes:
-    """The archive without times, its parts named by their order, not by where they lay in memory."""
+    """The archive without times, its parts named by their order rather than by addresses."""
     with ZipFile(BytesIO(archive)) as given:
         parts = {name: given.read(name) for name in given.namelist()}
     numbers: dict[str, str] = {}
