@@ -27,6 +27,7 @@ from superstar.images import stream
 from superstar.jpeg import as_it_comes
 from superstar.measures import Distance
 from superstar.measures.rulers import PointRuler
+from superstar.parameters import BenchmarkGeneration
 from superstar.pipelines.pages import table
 
 SEVERITIES = (2, 4)
@@ -147,8 +148,9 @@ def surrogates(catalog: DataCatalog, strengths: Mapping[str, Sequence[float]]) -
 
 def tests(catalog: DataCatalog) -> Iterator[Set]:
     """The run's shifted test sets."""
-    sets, shifts = catalog.load("shifted_sets"), catalog.load("params:benchmark_generation")
-    for shift in ("none", *shifts["shifts"]):
+    sets = catalog.load("shifted_sets")
+    given = BenchmarkGeneration.model_validate(catalog.load("params:benchmark_generation"))
+    for shift in ("none", *given.shifts):
         for severity in SEVERITIES if shift != "none" else (None,):
             images = sets.load(shift, severity)
             yield shift, images.batch(), np.asarray(images.labels)

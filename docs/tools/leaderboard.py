@@ -1,4 +1,4 @@
-"""Print the table of all benchmarks, from the result pages and their tables.
+"""Print the table of all benchmarks and that of seeds, from the result pages and their tables.
 
     python docs/tools/leaderboard.py
 
@@ -14,6 +14,8 @@ from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.pipelines.pages import number, readable
 
 RESULTS = Path(__file__).parents[1] / "results"
+SEEDS = RESULTS / "photos_full_seeds.csv"
+"""The tables of `kedro run --env full --params seed=...`, with the seed as a column."""
 PHOTOGRAPHS = "photographs"
 CIFAR = "CIFAR-100"
 IMAGENET = "ImageNet, 200 test images"
@@ -48,6 +50,24 @@ def table() -> str:
         accuracy, gains = means(page, mean, classifier)
         lines.append([f"[{images}](results/{page}.md)", NAMES[mean], accuracy, *gains])
         lines[-1] += [worst(page, mean, classifier, each) for each in (PAPER, CALIBRATED)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def seeds() -> str:
+    """The photographs' table by the seed of the whole run, training included, in Markdown."""
+    rows = pd.concat([pd.read_csv(RESULTS / "photos_full.csv").assign(seed=0), pd.read_csv(SEEDS)])
+    rows = rows[(rows["classifier"] == "standard") & (rows["shift"] != "none")]
+    composite = rows["shift"].str.contains("+", regex=False)
+    heads = ["shifts", "seed", "S", *(f"`{each}`" for each in (PAPER, CALIBRATED))]
+    heads += [f"worst shift, `{each}`" for each in (PAPER, CALIBRATED)]
+    lines = [heads, ["---", *["--:"] * 4, "---", "---"]]
+    for name, some in (("ImageNet-C, 19", rows[~composite]), ("composites, 12", rows[composite])):
+        for seed, part in some.groupby("seed"):
+            gains = part.pivot(index="shift", columns="controller", values="delta")
+            each = [gains[PAPER], gains[CALIBRATED]]
+            line = [name, str(seed), number(part["shifted"].mean())]
+            line += [_points(one.mean()) for one in each]
+            lines.append([*line, *(f"{_points(o.min())} {readable(o.idxmin())}" for o in each)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -86,4 +106,4 @@ def _points(gain: float) -> str:
 
 
 if __name__ == "__main__":
-    print(table())
+    print(table(), seeds(), sep="\n\n")
