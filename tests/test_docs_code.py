@@ -47,6 +47,8 @@ THEN = {
     "docs/calibrated.md": "recovery.operable and later.shape == (1, 3, 32, 32)",
     "docs/denoiser.md": "not clean.equal(images)",
     "docs/howto/compare_runs.md": "supervisor.controllers == ('paper', 'calibrated')",
+    "docs/howto/extend.md": "abs(_apply_saturation(torch.eye(3)[..., None].numpy(), (1.0,))"
+    " - torch.eye(3)[..., None].numpy()).max() < 1e-6",
     "docs/howto/make_a_benchmark.md": "len(labels) == 100 and "
     "more.equal(corrupt(torch.cat([images, others]), 'fog', 3)[4:])",
     "docs/howto/study.md": "classify(torch.rand(8, 3, 32, 32)).shape == (8,)",

@@ -25,6 +25,9 @@ OF_ROOT = {
 }
 """Files of the repository's root and their places in the site."""
 
+CELL = re.compile(r"<td[^>]*>.*?</td>", re.DOTALL)
+CODE = re.compile(r"(?<=<code>)[^<\s]+(?=</code>)")
+
 LINK = re.compile(r"(?<=\]\()([^)\s#:]+)(?=[)#])")
 
 
@@ -55,3 +58,12 @@ def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
         return os.path.relpath(there, os.path.dirname(place) or ".")
 
     return LINK.sub(moved, markdown)
+
+
+def on_page_content(html: str, **_: object) -> str:
+    """Let names in tables break after dots and underscores, and nowhere else."""
+
+    def breakable(cell: re.Match[str]) -> str:
+        return CODE.sub(lambda code: re.sub(r"(?<=[._])(?=\w)", "<wbr>", code[0]), cell[0])
+
+    return CELL.sub(breakable, html)

@@ -1,12 +1,13 @@
 """The reference of parameters: types from the models, defaults and meanings from `conf/base`.
 
 What a parameter means is the comment at its place in `conf/base/parameters*.yml`: on its line, or
-on the lines above it.
+on the lines above it. Where `conf/base` leaves it out, its model's docstring says it.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from inspect import cleandoc
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -29,7 +30,7 @@ class Parameter:
         name: with dots, as `--params` takes it.
         kind: its type and range, in words.
         default: of `conf/base` as YAML; None where it has none.
-        meaning: the comment at its place; empty where there is none.
+        meaning: the comment at its place, or what its model says.
     """
 
     name: str
@@ -95,7 +96,8 @@ def parameters(model: type[Section], group: str, given: dict[str, _Given]) -> It
             if there and isinstance(there.value, dict) and not sections:
                 default = _yaml(there.value)
             kind = "a group, or null" if sections else in_words(hint)
-            yield Parameter(name, kind, default, there.meaning if there else "")
+            said = there.meaning if there else ""
+            yield Parameter(name, kind, default, said or _attributes(model).get(field, ""))
         for section in sections:
             chosen = given if len(sections) == 1 or _is_chosen(section, name, given) else {}
             yield from parameters(section, f"{name}.", chosen)
@@ -211,6 +213,21 @@ def _first_line(model: Any) -> str:
     return str(model.__doc__).partition("\n")[0] if isinstance(model, type) else ""
 
 
+def _attributes(model: type) -> dict[str, str]:
+    """What the docstrings of a model and its bases say of its fields."""
+    said: dict[str, str] = {}
+    name = ""
+    for each in reversed(model.__mro__):
+        _, _, listed = cleandoc(each.__dict__.get("__doc__") or "").partition("Attributes:\n")
+        for line in filter(None, listed.splitlines()):
+            if line.startswith(" " * 8):
+                said[name] += f" {line.strip()}"
+            else:
+                name, _, meaning = line.strip().partition(": ")
+                said[name] = meaning
+    return said
+
+
 def _yaml(value: Any) -> str:
     return (
         yaml.safe_dump(value, default_flow_style=True, width=10_000).removesuffix("...\n").strip()
@@ -222,6 +239,6 @@ def _table(rows: list[Parameter]) -> str:
     for row in rows:
         default = "" if row.default is None else f"`{row.default}`"
         meaning = escape(row.meaning[:1].upper() + row.meaning[1:], quote=False)
-        cells = [f"`{row.name}`", row.kind, default, meaning]
+        cells = [f"`{row.name}`", row.kind, default, meaning.rstrip(".")]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

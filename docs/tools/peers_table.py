@@ -37,7 +37,7 @@ def compare(kept: pd.DataFrame) -> pd.DataFrame:
     shown = kept[kept["front"].isin([UNTOUCHED, CALIBRATED]) | (kept["peer"] == UNTOUCHED)]
     mean = shown[shown["part"] == MEAN]
     text = {
-        (row.run, row.name): with_interval(row.gain, row.gain_low, row.gain_high)
+        (row.run, row.name): with_interval(row.gain, row.gain_low, row.gain_high).replace("-", "−")
         for row in mean.itertuples(index=False)
     }
     first = mean[mean["run"] == mean["run"].iloc[0]].sort_values("gain", ascending=False)

@@ -94,6 +94,11 @@ class Plan:
     def from_json(cls, text: str, denoiser: Denoiser | None = None) -> "Plan":
         """The reverse of `to_json`.
 
+        Args:
+            text: what `to_json` wrote.
+            denoiser: of `dncnn`: the supervisor's, whose gate was fitted to its run. Without it a
+                plan with `dncnn` gives other images. None takes the package's.
+
         Raises:
             InputError: not what `to_json` writes, an unknown correction, or not its numbers.
         """

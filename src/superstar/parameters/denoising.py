@@ -15,7 +15,19 @@ Quality = Annotated[int, Field(ge=1, le=100)]
 
 
 class Noise(Section):
-    """`superstar.actions.noise_mix.NoiseMix`."""
+    """`superstar.actions.noise_mix.NoiseMix`.
+
+    Attributes:
+        shares: how often each kind of noise occurs; they need not sum to 1.
+        largest_sigma: strongest Gaussian and uniform noise, a standard deviation of 255.
+        lean: power of the uniform draw of that strength; above 1 weak noise is more frequent.
+        photons: fewest and most photons of the brightest pixels, for Poisson noise.
+        impulse: largest share of the values that become 0 or 1.
+        speckle: largest standard deviation of speckle noise, as a share of the value.
+        stored: share of the images with Gaussian noise that are clipped and rounded to 8 bits.
+        jpeg: share of the stored images that go through JPEG.
+        jpeg_qualities: lowest and highest quality of that JPEG.
+    """
 
     shares: dict[str, Share]
     largest_sigma: Sigma
@@ -38,9 +50,13 @@ class Crop(Section):
 class Gate(Section):
     """Up to where the denoiser leaves images as they are.
 
-    Nothing is taken off images in which it finds less noise than in all but a share of clean ones,
-    times `margin`; from `rise` times that on `strength` of all that it finds. So many images of
-    each kind are looked at, as they are and through JPEG.
+    Attributes:
+        clean_share: share of clean images in which it may find more noise than at the lower end.
+        margin: factor by which the lower end is raised.
+        rise: upper end as a multiple of the lower.
+        strength: share of the noise found that is taken off above the upper end.
+        jpeg_quality: quality of the JPEG that clean images also go through.
+        images: number of clean images of each kind that it is fitted to.
     """
 
     clean_share: Fraction
@@ -52,7 +68,25 @@ class Gate(Section):
 
 
 class BlindTraining(Section):
-    """How the packaged denoiser is trained, on the images of environment `denoiser`."""
+    """How the packaged denoiser is trained, on the images of environment `denoiser`.
+
+    Attributes:
+        widths: channels of each level of the U-Net.
+        blocks: number of residual blocks of each level.
+        unshuffle: side of the squares of pixels that become channels.
+        design_classes: number of ImageNet's classes whose pictures it learns from.
+        small_train: number of small images that it learns from.
+        small_held_out: number of small images that are kept apart.
+        tile: side in pixels of the tiles that pictures are cut into.
+        scales: scales at which pictures are cut.
+        picture_crops: crops of pictures: side in pixels, and how often a step takes such.
+        small_crops: crops of small images, in the same way.
+        pixels: pixels of all crops of a step together.
+        rounds: number of rounds; a checkpoint follows each.
+        steps: number of steps of a round.
+        learning_rate: highest learning rate of the cycle.
+        clip_norm: largest norm of a step's gradient.
+    """
 
     widths: Annotated[list[Count], Field(min_length=1)]
     blocks: Annotated[list[Count], Field(min_length=1)]
@@ -82,8 +116,9 @@ class BlindTraining(Section):
 class DenoiserTraining(Section):
     """The denoiser: the package's, one trained here, or one of a file.
 
-    Trained here it is a DnCNN, on the run's own images; with `blind` it is what the package brings
-    along. Of the shape of a published one `enlarge` alone is a choice.
+    Attributes:
+        blind: settings of the packaged denoiser's own training, as in `conf/denoiser/`; null: the
+            denoiser that is trained here is a DnCNN.
     """
 
     source: str

@@ -20,7 +20,7 @@ from superstar.parameters.base import (
 
 
 class Execution(Section):
-    """How to run: `threads` and `device` affect what is trained, the others no results."""
+    """Where and how a run computes."""
 
     device: Annotated[str, Field(pattern=r"^(cpu|cuda(:\d+)?)$")]
     workers: Annotated[int, Field(ge=1, le=1024)]
@@ -71,7 +71,7 @@ class Distance(Section):
 
 
 class DataPreparation(Section):
-    """Clean sets; `resize` and `design_classes` are for image files by class."""
+    """The clean sets of images."""
 
     size: Annotated[int, Field(ge=16)]
     resize: Annotated[int, Field(ge=16)] | None
@@ -136,20 +136,25 @@ class PolicySurrogates(Section):
 
 
 class SurrogateGeneration(Section):
-    """Surrogate sets."""
+    """The surrogates that the policy learns from."""
 
     policy: PolicySurrogates
 
 
 class BenchmarkGeneration(Section):
-    """Shifted test sets."""
+    """The shifted test sets."""
 
     shifts: Shifts
     batch_size: Count
 
 
 class Corrupt(Section):
-    """Shifted copies of a folder of images; `input` and `output` are given with `--params`."""
+    """Shifted copies of a folder of your images, as a benchmark of your own.
+
+    Attributes:
+        input: folder of the images; given with `--params`.
+        output: folder of the shifted copies; given with `--params`.
+    """
 
     shifts: Shifts
     severities: Severities
@@ -168,9 +173,13 @@ class Corrupt(Section):
 
 
 class Recover(Section):
-    """Corrected copies of a folder of images.
+    """Corrected copies of a folder of your images.
 
-    `input`, `output` and `supervisor` are given with `--params`.
+    Attributes:
+        input: folder of the images; given with `--params`.
+        output: folder of the corrected copies; given with `--params`.
+        supervisor: benchmark that was trained here, or a supervisor's folder; given with
+            `--params`.
     """
 
     group: Literal["all", "folder", "windows"]

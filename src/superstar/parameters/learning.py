@@ -19,14 +19,26 @@ from superstar.parameters.base import (
 
 
 class SmallResNetShape(Section):
-    """`superstar.classifiers.SmallResNet`."""
+    """`superstar.classifiers.SmallResNet`.
+
+    Attributes:
+        kind: shape of the network.
+        width: channels of the first stage.
+    """
 
     kind: Literal["small_resnet"]
     width: Count
 
 
 class WideResNetShape(Section):
-    """`superstar.classifiers.WideResNet`."""
+    """`superstar.classifiers.WideResNet`.
+
+    Attributes:
+        kind: the other shape of the network, a Wide ResNet, as in `conf/cifar100/`.
+        depth: number of its layers.
+        width: factor by which it is wider than a ResNet.
+        dropout: share of the numbers within a block that are dropped in training.
+    """
 
     kind: Literal["wide_resnet"]
     depth: Count
@@ -35,7 +47,15 @@ class WideResNetShape(Section):
 
 
 class Training(Section):
-    """What every training of a classifier needs: its schedule, and the shift of its images."""
+    """What every training of a classifier needs: its schedule, and the shift of its images.
+
+    Attributes:
+        epochs: passes over the training images.
+        batch_size: images in an update.
+        learning_rate: highest learning rate of the cycle.
+        weight_decay: weight decay of the optimiser.
+        shift: most pixels by which an image is moved at random.
+    """
 
     epochs: Count
     batch_size: Count
@@ -61,14 +81,25 @@ class StandardTraining(Training):
 
 
 class AugmixTraining(Training):
-    """AugMix, from the ordinary classifier's weights."""
+    """AugMix, from the ordinary classifier's weights.
+
+    Attributes:
+        consistency: weight of the loss that wants equal outputs for all versions of an image.
+        severity: strength of AugMix's operations, 1 to 10.
+    """
 
     consistency: NotNegative
     severity: Annotated[int, Field(ge=1, le=10)]
 
 
 class NoisymixTraining(AugmixTraining):
-    """NoisyMix, likewise."""
+    """NoisyMix, from the ordinary classifier's weights.
+
+    Attributes:
+        alpha: both parameters of the beta distribution of a mixture's share.
+        additive_noise: highest standard deviation of the noise added, in units of the features.
+        multiplicative_noise: features are multiplied by up to 1 ± this.
+    """
 
     alpha: Positive
     additive_noise: NotNegative
@@ -76,7 +107,15 @@ class NoisymixTraining(AugmixTraining):
 
 
 class PuzzlemixTraining(Training):
-    """Puzzle Mix, likewise."""
+    """Puzzle Mix, from the ordinary classifier's weights.
+
+    Attributes:
+        alpha: both parameters of the beta distribution of a mixture's share.
+        label_smoothness: weight of neighbouring blocks with other levels, β in its paper.
+        data_smoothness: weight of colours at borders, as a share of β.
+        prior: weight of the binomial distribution of the levels, η in its paper.
+        transport: cost of moving blocks, ξ in its paper.
+    """
 
     alpha: Positive
     label_smoothness: NotNegative
@@ -130,7 +169,7 @@ ClassifierName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
 
 
 class ClassifierTraining(Section):
-    """Classifiers under study. Those that were published are not trained."""
+    """The classifiers under study. Those under `published` are not trained."""
 
     architecture: Annotated[SmallResNetShape | WideResNetShape, Field(discriminator="kind")]
     standard: StandardTraining
@@ -220,7 +259,7 @@ class SearchLimits(Section):
 
 
 class Calibration(Section):
-    """The controller `calibrated`."""
+    """The controller `calibrated`: where home is, and what corrections are worth."""
 
     denoiser: DenoiserGate
     gate: GateCalibration

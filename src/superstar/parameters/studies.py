@@ -27,7 +27,7 @@ SPLIT = BeforeValidator(split_numbers)
 
 
 class Evaluation(Section):
-    """Algorithm 1 on every shift, severity and trial."""
+    """Both controllers on every shift, severity and trial."""
 
     severities: Severities
     trials: Count
@@ -159,7 +159,12 @@ class BatchNormPeer(Section):
 
 
 class TentPeer(Section):
-    """`superstar.peers.Tent`."""
+    """`superstar.peers.Tent`.
+
+    Attributes:
+        learning_rate: learning rate of Adam.
+        reset: number of batches after which it begins anew; null: never.
+    """
 
     learning_rate: Positive
     reset: Count | None = None
