@@ -80,7 +80,9 @@ def test_reference_holds_every_public_name():
 
 
 def test_the_leaderboard_and_the_readme_show_what_the_result_pages_hold():
-    assert leaderboard.table() in text(DOCS / "leaderboard.md")
+    page = text(DOCS / "leaderboard.md")
+    assert leaderboard.table() in page
+    assert leaderboard.seeds() in page
     shown = text(ROOT / "README.md")
     for _, page, mean, classifier in leaderboard.ROWS:
         accuracy, gains = leaderboard.means(page, mean, classifier)

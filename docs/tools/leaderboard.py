@@ -65,7 +65,7 @@ def seeds() -> str:
         for seed, part in some.groupby("seed"):
             gains = part.pivot(index="shift", columns="controller", values="delta")
             each = [gains[PAPER], gains[CALIBRATED]]
-            line = [name, str(seed), number(part["shifted"].mean())]
+            line = [name, str(seed), number(part["shifted"].mean(), 1)]
             line += [_points(one.mean()) for one in each]
             lines.append([*line, *(f"{_points(o.min())} {readable(o.idxmin())}" for o in each)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
