@@ -288,7 +288,8 @@ def _size(
     else:
         resize, size, why = RESIZE, SIZE, "usual; the classifier says none"
     if given.get("size"):
-        resize, size, why = round(given["size"] * resize / size), given["size"], "given"
+        why = "given" if published is None else f"given; the classifier's own is {size}"
+        resize, size = round(given["size"] * resize / size), given["size"]
     resize = given.get("resize", None if sides == {(size, size)} else resize)
     return size, resize, why
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 from dataclasses import replace
@@ -129,6 +130,9 @@ def test_noise_that_the_reduced_view_hides_is_taken_off_at_full_size(supervisor,
         before, after = (read_image(root / path).astype(float) for root in (tmp_path / "in", out))
         assert np.square(after - image).mean() < np.square(before - image).mean() / 2
     assert contents(out / "clean") == contents(tmp_path / "in" / "clean")
+    page = (out / "report.html").read_text()
+    shown = re.findall('<img src="([^"]+)" alt="before"><img src="([^"]+)" alt="after">', page)
+    assert [before == after for before, after in shown] == [True] * 2 + [False] * 2
 
 
 def test_each_group_is_corrected_by_what_the_controller_chose(supervisor, folder, tmp_path):

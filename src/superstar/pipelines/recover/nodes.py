@@ -24,7 +24,7 @@ from superstar.control import Supervisor
 from superstar.control.calibrated import DENOISER
 from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.datasets import FileGroup, FolderFiles, Recovered
-from superstar.decoding import read_image
+from superstar.decoding import Encoded, read_image
 from superstar.errors import InputError
 from superstar.images import from_uint8, stream, to_uint8
 from superstar.parameters import Execution, Recover
@@ -154,6 +154,8 @@ class Work:
         if self.given.size == "original":
             noise = self._noise(group, [name for name, _ in seen])
             plan = self._with_noise(plan, noise)
+            if plan != recovery.plan:
+                after = np.stack([self._reduced(seen[i][0], plan) for i in few])
         return told | {
             "readings": list(recovery.distances),
             "p_value": recovery.p_value,
@@ -185,7 +187,17 @@ class Work:
         """The plan, behind the denoiser if the noise at full size is more than home has."""
         if DENOISER in plan.names or noise <= 255 * self.gated.gate[0]:
             return plan
-        return Plan((Correction(DENOISER), *plan.corrections))
+        return Plan((Correction(DENOISER), *plan.corrections), self.gated)
+
+    def _reduced(self, name: str, plan: Plan) -> NDArray[np.uint8]:
+        """What a classifier would see of a file that a plan corrected at its own size."""
+        image = read_image(self.folder / name)
+        if image.shape[0] * image.shape[1] > MOST_DENOISED:  # It will be left out.
+            return self.see(name)
+        corrected = to_uint8(plan.apply(from_uint8(image[None])))[0]
+        side = self.supervisor.image_size[0]
+        file = Encoded(name, encode(corrected, "it.png", 100, {}))
+        return read_image(file, self.given.resize or side, side)
 
     def _seen(self, name: str) -> NDArray[np.uint8] | None:
         try:
