@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
@@ -127,7 +128,9 @@ def test_images_of_one_size_keep_it(tmp_path):
     found = fit(source, "by_colour:colour", None, {})
     assert found.values["data_preparation.size"] == 48
     assert found.values["data_preparation.resize"] is None
-    assert found.values["calibration.severities"] == [1, 2, 3, 4, 5]
+    usual = yaml.safe_load((ROOT / "conf/base/parameters_calibration.yml").read_text())
+    for name in ("severities", "pair_severities", "line_blur"):
+        assert found.values[f"calibration.{name}"] == usual["calibration"][name]
     assert found.values["evaluation.precision"] == "float32"
     larger = fit(source, "efficientnet_lite0", None, {}).values
     assert larger["data_preparation.resize"] == 256
