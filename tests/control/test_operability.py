@@ -200,8 +200,9 @@ def test_a_tree_survives_the_disk(tmp_path):
     assert_array_equal(loaded.predict_proba(states), tree.predict_proba(states))
     again = fit_tree(states, labels, groups).tree
     assert export_text(loaded, decimals=17) == export_text(again, decimals=17)
-    save_tree(again, tmp_path / "again.skops")
-    assert (tmp_path / "again.skops").read_bytes() == (tmp_path / "tree.skops").read_bytes()
+    for equal in (again, loaded):
+        save_tree(equal, tmp_path / "again.skops")
+        assert (tmp_path / "again.skops").read_bytes() == (tmp_path / "tree.skops").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from zipfile import ZipFile, ZipInfo
 import numpy as np
 import pandas as pd
 import torch
+from numpy.lib import format as numpy_format
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import linregress
 from sklearn.metrics import roc_auc_score
@@ -256,9 +257,22 @@ def _numbered(archive: bytes) -> bytes:
     made = BytesIO()
     with ZipFile(made, "w") as whole:
         for name in sorted(parts, key=lambda name: int(numbers[Path(name).stem])):
-            whole.writestr(ZipInfo(f"{numbers[Path(name).stem]}.npy"), parts[name])
+            whole.writestr(ZipInfo(f"{numbers[Path(name).stem]}.npy"), _zero_padded(parts[name]))
         whole.writestr(ZipInfo(SCHEMA), schema)
     return made.getvalue()
+
+
+def _zero_padded(file: bytes) -> bytes:
+    """An array's file with 0 in the bytes between its fields, which nothing sets."""
+    array, made = np.load(BytesIO(file)), BytesIO()
+    if array.dtype.names is None:
+        return file
+    padded = np.zeros(array.shape, array.dtype)
+    for field in array.dtype.names:
+        padded[field] = array[field]
+    # NumPy's own copies leave out what lies between fields, so the bytes are taken as such.
+    numpy_format.write_array_header_1_0(made, numpy_format.header_data_from_array_1_0(padded))
+    return made.getvalue() + padded.view(np.uint8).tobytes()
 
 
 def load_tree(path: str | PathLike[str]) -> DecisionTreeClassifier:

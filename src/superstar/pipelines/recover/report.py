@@ -83,8 +83,9 @@ def reports(
     groups = []
     for decision in decisions:
         files = [file for file in decision["files"] if file["file"] not in left_out]
+        shown = [each for each in decision["shown"] if each["file"] not in left_out]
         if files:
-            groups.append({**decision, "files": files})
+            groups.append({**decision, "files": files, "shown": shown})
     if not groups:
         name, reason = next(iter(left_out.items()))
         raise InputError(f"none of the {len(left_out)} files can be taken; {name}: {reason}")
