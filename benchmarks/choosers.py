@@ -28,14 +28,14 @@ class Search:
         self.limits, self.worth, self.margins = controller.limits, worth, self
 
     def accepted(self, node: Node) -> dict[str, float]:
-        """What passes of all that follow, and how many points it promises."""
+        """What passes of all that follow, and what share of what was lost it promises."""
         limits, gains = self.limits, {}
         for name, worth in self.worth.items():
             if after := node.after.get(name):
                 fall, rise = (node - after)[0], (after.bands - node.bands).max()
                 passed = fall >= max(worth.margin, limits.least_fall * node.reading)
                 if passed and rise <= limits.most_rise * node.bands.sum():
-                    gains[name] = worth.gain(fall)
+                    gains[name] = worth.gain(fall / node.reading)
         return {name: gain for name, gain in gains.items() if gain > limits.least_gain}
 
     def next(self, node: Node, step: int) -> str | None:
@@ -111,11 +111,18 @@ def choosers(
 ) -> Iterator[tuple[str, int, float, Search | Policy]]:
     """What these cells teach, and the search with what the run's calibration learned."""
     rows = [
-        (name_of(cell.shifts), name, *(cell.root - node))
+        (
+            name_of(cell.shifts),
+            name,
+            cell.root.reading,
+            cell.root.accuracy / 100,
+            *(cell.root - node),
+        )
         for cell in cells
         for name, node in cell.root.after.items()
     ]
-    trials = pd.DataFrame(rows, columns=["shift", "candidate", "fall", "gain"])
+    columns = ["shift", "candidate", "reading", "accuracy", "fall", "gain"]
+    trials = pd.DataFrame(rows, columns=columns)
     search = Search(controller, find_worth(trials, bound=0.5, confidence=0.95))
     yield "search", 0, 0.0, search
     yield "search, the run's worth (all surrogates)", 0, 0.0, Search(controller, controller.worth)

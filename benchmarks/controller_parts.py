@@ -101,7 +101,8 @@ class Parts:
     def _falls_on_clean(self, names: Sequence[str]) -> list[float]:
         ruler, count = self.whole.ruler, len(self.clean)
         before = ruler.read(self.clean)
-        return [before - f.bands(ruler, count).mean() for _, f in self._fits(self.clean, names)]
+        fits = self._fits(self.clean, names)
+        return [before - float(ruler.together(f.bands(ruler, count))) for _, f in fits]
 
     def _search(self, controller: Calibrated, images: Tensor, labels: object) -> Plan:
         return controller.choose(images, self.supervisor.denoiser).plan

@@ -18,6 +18,7 @@ from superstar.control.trials import LINE_BLUR, Shifts, name_of, shift_by, surro
 from superstar.images import stream
 from superstar.jpeg import as_it_comes
 from superstar.measures.bands import band_histograms
+from superstar.measures.rulers import BandRuler
 
 DEPTH, CLEAN_BATCHES = 2, 4
 
@@ -37,7 +38,7 @@ class Node:
     @property
     def reading(self) -> float:
         """Of the ruler."""
-        return float(self.bands.mean())
+        return float(BandRuler.together(self.bands))
 
     @property
     def best(self) -> float:

@@ -31,11 +31,11 @@ class Limits:
     """Numbers of the search, of parameters `calibration.limits`.
 
     Attributes:
-        horizon: most corrections of a plan.
+        horizon: most candidates of a plan.
         sample: images that corrections are tried on.
         least_fall: share of the reading that a correction must take away.
         most_rise: share of the reading by which no band may move away from home.
-        least_gain: points of accuracy that a correction must be worth.
+        least_gain: share of the lost accuracy that a correction must give back on surrogates.
     """
 
     horizon: int
@@ -90,12 +90,12 @@ class Calibrated:
 
     1. Gate: the reading of the images as they came must exceed what clean batches of their size
        read, but for a share of them (`Gate`).
-    2. Every candidate, a correction or two in a row (`THEN`), is fitted to one half of a sample and
-       read on the other, and the other way round, so that what it matches by construction does not
-       count by itself.
-    3. Of those that pass, the one whose fall of the reading gave most accuracy on surrogates
-       (`Worth`) is taken; then 2 again, until the images can no longer be told from clean ones,
-       none passes, or the horizon is reached. The denoiser is taken once at most.
+    2. Every candidate, a correction or several in a row (`THEN`), is fitted to one half of a sample
+       and read on the other, and the other way round, so that what it matches by construction does
+       not count by itself.
+    3. Of those that pass, the one whose fall of the reading gave back most of the lost accuracy on
+       surrogates (`Worth`) is taken; then 2 again, until the images can no longer be told from
+       clean ones, none passes, or the horizon is reached. The denoiser is taken once at most.
 
     Attributes:
         ruler: whose home is clean images.
@@ -147,7 +147,7 @@ class Calibrated:
         readings = [score.reading]
         reason: Reason = "horizon"
         while len(taken) < self.limits.horizon:
-            if bands.mean() <= home and taken:
+            if taken and readings[-1] <= home:
                 reason = "home"
                 break
             best = self._best(now, bands, taken, denoiser)
@@ -155,7 +155,7 @@ class Calibrated:
                 reason = "no_gain"
                 break
             taken.append(best)
-            readings.append(float(best.bands.mean()))
+            readings.append(float(self.ruler.together(best.bands)))
             now, bands = Plan(best.corrections, denoiser).apply(now), best.bands
         plan = Plan(tuple(step for each in taken for step in each.corrections), denoiser)
         return Choice(plan, tuple(readings), score.threshold, score.p_value, reason)
@@ -173,25 +173,25 @@ class Calibrated:
         """The candidate that is worth most here, if any passes.
 
         No reading falls below 0, so the denoiser, which takes longest, is tried last, and only
-        where the whole reading taken away would be worth more than what was found before.
+        where the whole reading taken away would give back more than what was found before.
         """
         most, best = self.limits.least_gain, None
-        reading = float(bands.mean())
+        reading = float(self.ruler.together(bands))
         names = [name for name in self.worth if not taken or name != taken[-1].name]
         denoising = [name for name in names if DENOISER in name]
         if any(DENOISER in each.name for each in taken):
             denoising = []
         for group in ([name for name in names if DENOISER not in name], denoising):
-            worthy = [name for name in group if self.worth[name].gain(reading) > most]
+            worthy = [name for name in group if self.worth[name].gain(1.0) > most]
             for tried in try_candidates(images, worthy, self.appearance, self.ruler, denoiser):
-                fall = reading - float(tried.bands.mean())
+                fall = reading - float(self.ruler.together(tried.bands))
                 worth = self.worth[tried.name]
                 if (
                     fall < max(worth.margin, self.limits.least_fall * reading)
                     or (tried.bands - bands).max() > self.limits.most_rise * bands.sum()
                 ):
                     continue
-                gain = worth.gain(fall)
+                gain = worth.gain(fall / reading)
                 if gain > most:
                     most, best = gain, tried
         return best

@@ -29,7 +29,8 @@ class _Spec(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     format: Literal["superstar-calibrated"] = "superstar-calibrated"
-    version: Literal[1] = 1
+    # In version 1 gains were points, and the reading a mean.
+    version: Literal[2] = 2
     image_size: tuple[int, int]
     images: int
     appearance: dict[str, Any]
@@ -71,6 +72,11 @@ def load_calibrated(folder: Path) -> Calibrated:
         spec = _Spec.model_validate_json((folder / SPEC).read_bytes())
     except ValidationError as error:
         first = error.errors()[0]
+        if first["loc"] == ("version",):
+            raise InputError(
+                f"{folder / SPEC} is of another version of SuperStAR: run the pipelines "
+                "calibration and policy_training again, or load it with the version that wrote it"
+            ) from error
         where = ".".join(str(part) for part in first["loc"]) or "file"
         raise InputError(f"{folder / SPEC} is damaged ({where}: {first['msg']})") from error
     except OSError as error:

@@ -47,17 +47,25 @@ def fit_candidates(
     """
     halves = (images[::2], images[1::2]) if len(images) > 1 else (images, images)
     start = Fitted((), halves)
-    shared = {name.rpartition(THEN)[0] for name in names} - {""}
+    shared = {before for name in names for before in _beginnings(name)}
     known: dict[str, Fitted] = {}
-    for name in names:
+
+    def after(name: str) -> Fitted:
+        if name in known:
+            return known[name]
         before, _, last = name.rpartition(THEN)
-        fitted = start
-        if before:
-            fitted = known.get(before) or start.then(before.split(THEN), clean, denoiser)
-        fitted = fitted.then([last], clean, denoiser)
+        fitted = (after(before) if before else start).then(last, clean, denoiser)
         if name in shared:
             known[name] = fitted
-        yield name, fitted
+        return fitted
+
+    for name in names:
+        yield name, after(name)
+
+
+def _beginnings(name: str) -> Iterator[str]:
+    while name := name.rpartition(THEN)[0]:
+        yield name
 
 
 def try_candidates(
@@ -114,19 +122,16 @@ class Fitted:
         """What each half looks like."""
         return [Appearance.of(half) for half in self.halves]
 
-    def then(self, names: Sequence[str], clean: Appearance, denoiser: Denoiser | None) -> "Fitted":
-        """After further corrections."""
-        if not names:
-            return self
-        own, crossed = Correction(names[0]), [Correction(names[0])] * 2
-        if names[0] in FITTED:
-            fit = FITTED[names[0]].fit
-            crossed = [Correction(names[0], fit(look, clean)) for look in reversed(self.looks)]
+    def then(self, name: str, clean: Appearance, denoiser: Denoiser | None) -> "Fitted":
+        """After one more correction."""
+        own, crossed = Correction(name), [Correction(name)] * 2
+        if name in FITTED:
+            fit = FITTED[name].fit
+            crossed = [Correction(name, fit(look, clean)) for look in reversed(self.looks)]
             pooled = Appearance.pooled(self.looks, [len(half) for half in self.halves])
-            own = Correction(names[0], fit(pooled, clean))
+            own = Correction(name, fit(pooled, clean))
         first, second = (
             Plan((correction,), denoiser).apply(half)
             for correction, half in zip(crossed, self.halves, strict=True)
         )
-        after = Fitted((*self.corrections, own), (first, second))
-        return after.then(names[1:], clean, denoiser)
+        return Fitted((*self.corrections, own), (first, second))

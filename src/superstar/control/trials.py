@@ -114,6 +114,7 @@ def try_on(
         `images` the classifier's being right `changed`.
     """
     before = ruler.by_band(band_histograms(images).mean(0), len(images)).clip(min=0)
+    reading = float(ruler.together(before))
     answers: dict[bytes, NDArray[np.bool_]] = {}
 
     def asked(pixels: Tensor) -> NDArray[np.bool_]:
@@ -129,8 +130,8 @@ def try_on(
         rows.append(
             {
                 "candidate": name,
-                "reading": float(before.mean()),
-                "fall": float(before.mean() - bands.mean()),
+                "reading": reading,
+                "fall": reading - float(ruler.together(bands)),
                 "rise": float((bands - before).max()),
                 "accuracy": float(at_first.mean()),
                 "gain": 100 * float(after.mean() - at_first.mean()),

@@ -20,8 +20,8 @@ class Worth:
 
     Attributes:
         margin: the fall of the reading that it must exceed.
-        falls: ascending.
-        gains: in accuracy, in points, that went with these falls; they never decrease.
+        falls: as shares of the reading, ascending.
+        gains: the shares of the lost accuracy that went with these falls; they never decrease.
     """
 
     margin: float
@@ -29,7 +29,7 @@ class Worth:
     gains: tuple[float, ...]
 
     def gain(self, fall: float) -> float:
-        """Points of accuracy that a fall of the reading promises."""
+        """The share of the lost accuracy that a fall, a share of the reading, promises."""
         return float(np.interp(fall, self.falls, self.gains))
 
 
@@ -39,32 +39,43 @@ def find_worth(trials: pd.DataFrame, *, bound: float, confidence: float) -> dict
     A candidate that costs clean images more than `bound` is left out. The margin is the smallest
     fall above which the upper confidence bound of the mean loss of accuracy is below `bound`, a
     gain counting as no loss (in the manner of A. N. Angelopoulos et al., "Conformal Risk Control",
-    2022). The gain that a fall promises is an isotonic regression.
+    2022). What a fall promises is an isotonic regression of shares: of the lost accuracy on that of
+    the reading, each point lost counting alike, over cells that lost more than `bound`. It is the
+    mean of two such curves, the candidate's own and that of all that have a margin, since few
+    candidates see every fall on surrogates.
 
     Args:
         trials: a row a cell and candidate: `shift` (a surrogate, a pair of them, or "none"),
-            `candidate`, `fall` of the reading, `gain` in points of accuracy.
+            `candidate`, `reading`, `fall` of it, `accuracy`, `gain` in points of accuracy.
         bound: of the mean loss, in points.
         confidence: of the bound, one-sided.
 
     Returns:
         By name; candidates without a margin are left out.
     """
+    lost = trials.loc[trials["shift"] == "none", "accuracy"].mean() - trials["accuracy"]
+    margins = {
+        name: margin
+        for name, part in trials.groupby("candidate", sort=False)
+        if name not in costly_on_clean(trials, bound)
+        and (margin := _margin(part, bound, confidence)) is not None
+    }
+    some = trials.assign(lost=100 * lost).query("lost > @bound and reading > 0")
+    some = some[some["candidate"].isin(margins)]
     found = {}
-    left_out = costly_on_clean(trials, bound)
-    for name, part in trials.groupby("candidate", sort=False):
-        if name in left_out:
-            continue
-        ordered = part.sort_values("fall", ascending=False)
-        falls, gains = ordered["fall"].to_numpy(), ordered["gain"].to_numpy()
-        margin = _margin(falls, np.maximum(0, -gains), bound, confidence)
-        if margin is None:
-            continue
-        model = IsotonicRegression().fit(falls, gains)
-        found[str(name)] = Worth(
-            margin, tuple(model.X_thresholds_.tolist()), tuple(model.y_thresholds_.tolist())
-        )
+    for name, part in some.groupby("candidate", sort=False):
+        own, shared = _share_given_back(part), _share_given_back(some)
+        falls = np.union1d(own.X_thresholds_, shared.X_thresholds_)
+        gains = (own.predict(falls) + shared.predict(falls)) / 2
+        found[str(name)] = Worth(margins[name], tuple(falls.tolist()), tuple(gains.tolist()))
     return found
+
+
+def _share_given_back(trials: pd.DataFrame) -> IsotonicRegression:
+    """Of the lost accuracy, by the share of the reading taken away."""
+    curve = IsotonicRegression(out_of_bounds="clip")
+    falls, gains = trials["fall"] / trials["reading"], trials["gain"] / trials["lost"]
+    return curve.fit(falls, gains, trials["lost"])
 
 
 def costly_on_clean(trials: pd.DataFrame, bound: float) -> set[str]:
@@ -107,8 +118,10 @@ def _chance_of_loss(trials: pd.DataFrame) -> float:
     return float(binom.sf(losses - 1, changed, 0.5)) if changed else 1.0
 
 
-def _margin(falls: np.ndarray, losses: np.ndarray, bound: float, confidence: float) -> float | None:
-    """`falls` descend; None if no margin keeps the bound."""
+def _margin(trials: pd.DataFrame, bound: float, confidence: float) -> float | None:
+    """Of one candidate; None if none keeps the bound."""
+    ordered = trials.sort_values("fall", ascending=False)
+    falls, losses = ordered["fall"].to_numpy(), np.maximum(0, -ordered["gain"].to_numpy())
     quantile, margin = NormalDist().inv_cdf(confidence), None
     for count in range(FEWEST, len(falls) + 1):
         if falls[count - 1] <= 0:

@@ -70,7 +70,8 @@ class BandRuler:
     faint and strong ones count alike; values linear), σ the clean band's standard deviation on it,
     and b(n) what n clean images read in the mean: with v the variance of single images' F,
     b(n) = sqrt(2 / π) ∫ sqrt(v (1/n + 1/N)) du / σ, as for normal deviations. The reading is the
-    mean of r over the bands, negative ones cut to 0.
+    root mean square of r over the bands, negative ones cut to 0: one band that is far away counts
+    for more than many that are a little away, as clean images' are by chance.
 
     Sees noise, blur, contrast, light, colour: whatever moves how often values and details occur.
     Blind to where in the image they lie. Cost: `band_histograms`, then microseconds.
@@ -136,7 +137,12 @@ class BandRuler:
 
     def reading(self, histogram: NDArray[np.floating], count: int) -> NDArray[np.float64]:
         """The reading: arguments as of `by_band`, returns (...)."""
-        return np.asarray(np.maximum(self.by_band(histogram, count), 0).mean(-1))
+        return self.together(self.by_band(histogram, count))
+
+    @staticmethod
+    def together(bands: NDArray[np.floating]) -> NDArray[np.float64]:
+        """The reading of `by_band`'s values, (..., bands); returns (...)."""
+        return np.asarray(np.sqrt(np.square(np.maximum(bands, 0)).mean(-1)))
 
     def read(self, images: Tensor) -> float:
         """The reading of images, float32 (N, 3, H, W) in [0, 1]; at least 0."""

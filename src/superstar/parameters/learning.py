@@ -255,7 +255,7 @@ class SearchLimits(Section):
     sample: Annotated[int, Field(ge=2)]
     least_fall: Annotated[float, Field(ge=0, lt=1)]
     most_rise: NotNegative
-    least_gain: NotNegative
+    least_gain: Annotated[float, Field(ge=0, lt=1)]
 
 
 class Calibration(Section):
