@@ -13,8 +13,8 @@ from superstar.training import global_seed
 
 HOME = 0.1
 CONTROLLER = SimpleNamespace(
-    limits=Limits(3, 64, least_fall=0.2, most_rise=0.02, least_gain=2.0),
-    worth={name: Worth(0.05, (0.0, 1.0), (0.0, 30.0)) for name in ("first", "second", "harm")},
+    limits=Limits(3, 64, least_fall=0.1, most_rise=0.02, least_gain=0.1),
+    worth={name: Worth(0.05, (0.0, 1.0), (0.0, 0.9)) for name in ("first", "second", "harm")},
 )
 
 

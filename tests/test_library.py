@@ -60,8 +60,8 @@ sets = {k: from_uint8(v.images) for k, v in photo_patches(32, {"train": 136, "te
 home = sets["train"]
 ruler = BandRuler.of(band_histograms(home[::2]), Bands.of(32, 32))
 gate = calibrate_gate(ruler, band_histograms(home[1::2]), rate=0.05, draws=50, sizes=(1, 10, 34))
-worth = {"dncnn": Worth(0.0, (0.0, 1.0), (1.0, 20.0))}
-limits = Limits(horizon=1, sample=34, least_fall=0.1, most_rise=1.0, least_gain=0.5)
+worth = {"dncnn": Worth(0.0, (0.0, 1.0), (0.1, 0.9))}
+limits = Limits(horizon=1, sample=34, least_fall=0.1, most_rise=1.0, least_gain=0.05)
 controller = Calibrated(ruler, Appearance.of(home), gate, worth, limits)
 noisy = corrupt(sets["test"], "gaussian_noise", severity=5, benchmark="imagenet")
 choice = controller.choose(noisy, packaged_denoiser())

@@ -21,8 +21,8 @@ from superstar.measures import Projection
 from superstar.measures.bands import Bands, band_histograms
 from superstar.measures.rulers import BandRuler
 
-LIMITS = Limits(horizon=3, sample=40, least_fall=0.1, most_rise=0.1, least_gain=0.5)
-WORTHY = Worth(0.0, (0.0, 1.0), (1.0, 20.0))
+LIMITS = Limits(horizon=3, sample=40, least_fall=0.1, most_rise=0.1, least_gain=0.05)
+WORTHY = Worth(0.0, (0.0, 1.0), (0.1, 0.9))
 
 
 @cache
