@@ -98,6 +98,13 @@ def test_readings_rise_with_the_strength_of_every_surrogate(surrogate):
     assert levels[2] > 0.04
 
 
+def test_one_band_far_away_counts_for_more_than_many_a_little():
+    far, near = np.array([[0.4, 0, 0, 0], [0.1, 0.1, 0.1, 0.1]])
+    assert BandRuler.together(far) > BandRuler.together(near) == pytest.approx(0.1)
+    # Bands that read less than clean ones do in the mean do not make up for others.
+    assert BandRuler.together(np.array([0.4, -9, -9, -9])) == BandRuler.together(far)
+
+
 @given(st.permutations(range(12)))
 @settings(max_examples=10, deadline=None)
 def test_order_does_not_matter_and_sets_add_up(order):
