@@ -12,8 +12,8 @@ from torch import Tensor, nn
 
 from superstar.actions import Denoiser, Plan
 from superstar.classifiers import predict
-from superstar.control.calibrated import DENOISER, Calibrated
-from superstar.control.candidates import fit_candidates
+from superstar.control.calibrated import Calibrated
+from superstar.control.candidates import DENOISER, fit_candidates
 from superstar.control.trials import LINE_BLUR, Shifts, name_of, shift_by, surrogate_shifts
 from superstar.images import stream
 from superstar.jpeg import as_it_comes

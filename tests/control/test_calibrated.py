@@ -8,9 +8,10 @@ import torch
 from control_toys import LIMITS, WORTHY, calibrated, photographs
 
 from superstar.actions import Plan
+from superstar.actions.plan import Correction
 from superstar.control.calibrated import Calibrated
 from superstar.control.calibrated_files import ARRAYS, SPEC, load_calibrated, save_calibrated
-from superstar.control.candidates import try_candidates
+from superstar.control.candidates import fit_candidates, try_candidates
 from superstar.control.trials import LINE_BLUR, shift_by, surrogate_shifts, try_on
 from superstar.control.worth import Worth, find_worth, uncontradicted
 from superstar.corruptions import corrupt
@@ -280,6 +281,20 @@ def test_damaged_files_are_told(controller, tmp_path):
     (tmp_path / ARRAYS).unlink()
     with pytest.raises(InputError, match="damaged"):
         load_calibrated(tmp_path)
+
+
+def test_a_denoiser_that_leaves_a_few_images_is_not_asked_about_the_rest(controller, monkeypatch):
+    asked = []
+    real = Plan.apply
+    monkeypatch.setattr(Plan, "apply", lambda p, i: (asked.append(len(i)), real(p, i))[1])
+    clean = photographs(60, 32, 32, seed=4)
+    (_, fitted), *_ = fit_candidates(clean, ["dncnn"], controller.appearance, None)
+    assert sum(asked) <= 10
+    assert fitted.corrections == (Correction("dncnn"),)
+    assert torch.equal(fitted.images, clean)
+    noisy = corrupt(clean, "gaussian_noise", 5)
+    (_, fitted), *_ = fit_candidates(noisy, ["dncnn"], controller.appearance, None)
+    assert torch.equal(fitted.images, real(Plan((Correction("dncnn"),)), noisy))
 
 
 def test_the_denoiser_is_not_asked_where_it_could_not_be_worth_most(controller, monkeypatch):

@@ -12,14 +12,12 @@ from torch import Tensor
 from superstar.actions import Denoiser
 from superstar.actions.appearance import Appearance
 from superstar.actions.plan import Plan
-from superstar.control.candidates import Tried, try_candidates
+from superstar.control.candidates import DENOISER, Tried, try_candidates
 from superstar.control.gate import Gate
 from superstar.control.worth import Worth
 from superstar.images import check_images, stream
 from superstar.measures.bands import band_histograms
 from superstar.measures.rulers import BandRuler
-
-DENOISER = "dncnn"
 
 Reason = Literal["clean", "home", "no_gain", "horizon"]
 """Why it stopped: the images could not be told from clean ones; no longer could be; no correction

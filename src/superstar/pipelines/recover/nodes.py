@@ -21,7 +21,7 @@ from superstar.actions.denoiser import restore
 from superstar.actions.plan import Correction
 from superstar.actions.unet import UNet, noise_found
 from superstar.control import Supervisor
-from superstar.control.calibrated import DENOISER
+from superstar.control.candidates import DENOISER
 from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.datasets import FileGroup, FolderFiles, Recovered
 from superstar.decoding import Encoded, read_image
