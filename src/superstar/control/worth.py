@@ -85,27 +85,27 @@ def costly_on_clean(trials: pd.DataFrame, bound: float) -> set[str]:
 
 
 def uncontradicted(
-    borrowed: Mapping[str, Worth], trials: pd.DataFrame, *, confidence: float
+    borrowed: Mapping[str, Worth], trials: pd.DataFrame, *, veto: float
 ) -> dict[str, Worth]:
     """The candidates from another benchmark that own labels do not speak against.
 
     Own labels speak against a candidate if on one of the surrogates, at all severities at which
-    the reading falls by more than its margin, it costs accuracy beyond chance: if more images go
-    from right to wrong than back, by a sign test. Few labels are enough for that, where margins
-    take many.
+    the reading falls by more than its margin, more images go from right to wrong than back, and
+    chance alone would seldom do that (a sign test). Few labels are enough for that, where margins
+    take many. A correction that is left out by mistake costs less than one that harms, so that
+    `veto` is large and surrogates are not counted together.
 
     Args:
         borrowed: by name.
         trials: a row a cell and candidate: `shift`, `candidate`, `fall`, `gain` in points, and in
             how many of the `images` the classifier's being right `changed`.
-        confidence: of the test, one-sided, over all surrogates together (Bonferroni).
+        veto: the chance, one-sided, up to which a loss leaves a candidate out.
     """
     left = {}
     for name, worth in borrowed.items():
         part = trials[(trials["candidate"] == name) & (trials["shift"] != "none")]
         part = part[part["fall"] > worth.margin]
-        chances = [_chance_of_loss(shift) for _, shift in part.groupby("shift")]
-        if all(chance * len(chances) > 1 - confidence for chance in chances):
+        if all(_chance_of_loss(shift) > veto for _, shift in part.groupby("shift")):
             left[name] = worth
     return left
 

@@ -272,6 +272,7 @@ class Calibration(Section):
     ]
     bound: NotNegative
     confidence: Annotated[float, Field(gt=0, lt=1)]
+    veto: Annotated[float, Field(gt=0, lt=1)]
     limits: SearchLimits
 
 

@@ -175,7 +175,7 @@ def weigh_corrections(
     """
     given = Calibration.model_validate(parameters)
     if borrowed:
-        worth = uncontradicted(borrowed, trials, confidence=given.confidence)
+        worth = uncontradicted(borrowed, trials, veto=given.veto)
     else:
         worth = find_worth(trials, bound=given.bound, confidence=given.confidence)
     rows = [
