@@ -123,7 +123,7 @@ def choosers(
     ]
     columns = ["shift", "candidate", "reading", "accuracy", "fall", "gain"]
     trials = pd.DataFrame(rows, columns=columns)
-    search = Search(controller, find_worth(trials, bound=0.5, confidence=0.95))
+    search = Search(controller, find_worth(trials, bound=0.5, clean_bound=1.0, confidence=0.95))
     yield "search", 0, 0.0, search
     yield "search, the run's worth (all surrogates)", 0, 0.0, Search(controller, controller.worth)
     kinds = {"policy": None, "policy, the search's margins": search}

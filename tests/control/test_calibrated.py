@@ -76,7 +76,12 @@ def trials(name: str, falls, gains, clean: float = 0.0) -> pd.DataFrame:
 
 def test_the_margin_lies_above_the_falls_that_went_with_losses():
     falls = np.linspace(0.05, 1, 20)
-    found = find_worth(trials("a", falls, np.where(falls > 0.5, 5, -5)), bound=0.5, confidence=0.95)
+    found = find_worth(
+        trials("a", falls, np.where(falls > 0.5, 5, -5)),
+        bound=0.5,
+        clean_bound=1.0,
+        confidence=0.95,
+    )
     assert 0.45 < found["a"].margin <= 0.6
     assert found["a"].gain(0.9) == pytest.approx(0.1)
     assert found["a"].gain(0.1) < 0
@@ -87,12 +92,12 @@ def test_the_margin_lies_above_the_falls_that_went_with_losses():
 def test_what_loses_everywhere_or_costs_clean_images_something_has_no_place():
     falls = [0.2, 0.4, 0.6, 0.8]
     table = pd.concat([trials("a", falls, [-3] * 4), trials("b", falls, [9] * 4, clean=-2)])
-    assert find_worth(table, bound=0.5, confidence=0.95) == {}
+    assert find_worth(table, bound=0.5, clean_bound=1.0, confidence=0.95) == {}
 
 
 def test_falls_that_a_candidate_never_saw_promise_what_others_gave():
     table = pd.concat([trials("a", [0.1] * 4, [10] * 4), trials("b", [0.1, 0.9] * 3, [10, 40] * 3)])
-    found = find_worth(table, bound=0.5, confidence=0.95)
+    found = find_worth(table, bound=0.5, clean_bound=1.0, confidence=0.95)
     assert found["a"].gain(0.1) == found["b"].gain(0.1) == pytest.approx(0.2)
     assert found["a"].gain(0.9) == pytest.approx((0.2 + 0.8) / 2)
     assert found["b"].gain(0.9) == pytest.approx(0.8)
@@ -101,9 +106,9 @@ def test_falls_that_a_candidate_never_saw_promise_what_others_gave():
 def test_surrogates_that_cost_nothing_tell_nothing_of_shares():
     table = trials("a", [0.2, 0.4, 0.6, 0.8], [9, 9, 9, 9])
     free = table.assign(accuracy=1.0, gain=0.0, fall=0.5, shift=["none"] + ["free"] * 4)
-    both = find_worth(pd.concat([table, free]), bound=0.5, confidence=0.95)
-    assert both == find_worth(table, bound=0.5, confidence=0.95)
-    assert find_worth(free, bound=0.5, confidence=0.95) == {}
+    both = find_worth(pd.concat([table, free]), bound=0.5, clean_bound=1.0, confidence=0.95)
+    assert both == find_worth(table, bound=0.5, clean_bound=1.0, confidence=0.95)
+    assert find_worth(free, bound=0.5, clean_bound=1.0, confidence=0.95) == {}
 
 
 # The search.

@@ -33,13 +33,15 @@ class Worth:
         return float(np.interp(fall, self.falls, self.gains))
 
 
-def find_worth(trials: pd.DataFrame, *, bound: float, confidence: float) -> dict[str, Worth]:
+def find_worth(
+    trials: pd.DataFrame, *, bound: float, clean_bound: float, confidence: float
+) -> dict[str, Worth]:
     """The worth of every candidate that earns a place.
 
-    A candidate that costs clean images more than `bound` is left out. The margin is the smallest
-    fall above which the upper confidence bound of the mean loss of accuracy is below `bound`, a
-    gain counting as no loss (in the manner of A. N. Angelopoulos et al., "Conformal Risk Control",
-    2022). What a fall promises is an isotonic regression of shares: of the lost accuracy on that of
+    A candidate that costs clean images more than `clean_bound` is left out. The margin is the
+    smallest fall above which the upper confidence bound of the mean loss of accuracy is below
+    `bound`, a gain counting as no loss (in the manner of A. N. Angelopoulos et al., "Conformal
+    Risk Control", 2022). What a fall promises is an isotonic regression of shares: of the lost accuracy on that of
     the reading, each point lost counting alike, over cells that lost more than `bound`. It is the
     mean of two such curves, the candidate's own and that of all that have a margin, since few
     candidates see every fall on surrogates.
@@ -48,6 +50,7 @@ def find_worth(trials: pd.DataFrame, *, bound: float, confidence: float) -> dict
         trials: a row a cell and candidate: `shift` (a surrogate, a pair of them, or "none"),
             `candidate`, `reading`, `fall` of it, `accuracy`, `gain` in points of accuracy.
         bound: of the mean loss, in points.
+        clean_bound: of the cost on clean images, in points.
         confidence: of the bound, one-sided.
 
     Returns:
@@ -57,7 +60,7 @@ def find_worth(trials: pd.DataFrame, *, bound: float, confidence: float) -> dict
     margins = {
         name: margin
         for name, part in trials.groupby("candidate", sort=False)
-        if name not in costly_on_clean(trials, bound)
+        if name not in costly_on_clean(trials, clean_bound)
         and (margin := _margin(part, bound, confidence)) is not None
     }
     some = trials.assign(lost=100 * lost).query("lost > @bound and reading > 0")
@@ -81,7 +84,7 @@ def _share_given_back(trials: pd.DataFrame) -> IsotonicRegression:
 def costly_on_clean(trials: pd.DataFrame, bound: float) -> set[str]:
     """Candidates that cost clean images more than `bound` points, which surrogates cannot mend."""
     clean = trials[trials["shift"] == "none"].groupby("candidate")["gain"].mean()
-    return set(clean.index[clean < -bound])
+    return set(clean.index[clean.round(6) < -bound])
 
 
 def uncontradicted(

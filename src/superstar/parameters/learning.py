@@ -271,6 +271,7 @@ class Calibration(Section):
         list[str], Field(min_length=1), AfterValidator(without_repeats), AfterValidator(_known)
     ]
     bound: NotNegative
+    clean_bound: NotNegative
     confidence: Annotated[float, Field(gt=0, lt=1)]
     veto: Annotated[float, Field(gt=0, lt=1)]
     limits: SearchLimits

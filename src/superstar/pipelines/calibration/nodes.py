@@ -157,7 +157,7 @@ def try_corrections(
     names = list(borrowed) or given.candidates
     rows = _try_cells(cells[:1], names, run, shared)
     if not borrowed:
-        costly = costly_on_clean(pd.DataFrame(rows), given.bound)
+        costly = costly_on_clean(pd.DataFrame(rows), given.clean_bound)
         names = [name for name in names if name not in costly]
     rows += _try_cells(cells[1:], names, run, shared)
     return pd.DataFrame(rows, columns=["shift", "severity", *TRIAL_COLUMNS])
@@ -177,7 +177,8 @@ def weigh_corrections(
     if borrowed:
         worth = uncontradicted(borrowed, trials, veto=given.veto)
     else:
-        worth = find_worth(trials, bound=given.bound, confidence=given.confidence)
+        bounds = given.model_dump(include={"bound", "clean_bound", "confidence"})
+        worth = find_worth(trials, **bounds)
     rows = [
         {
             "candidate": name,
