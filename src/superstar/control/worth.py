@@ -41,10 +41,10 @@ def find_worth(
     A candidate that costs clean images more than `clean_bound` is left out. The margin is the
     smallest fall above which the upper confidence bound of the mean loss of accuracy is below
     `bound`, a gain counting as no loss (in the manner of A. N. Angelopoulos et al., "Conformal
-    Risk Control", 2022). What a fall promises is an isotonic regression of shares: of the lost accuracy on that of
-    the reading, each point lost counting alike, over cells that lost more than `bound`. It is the
-    mean of two such curves, the candidate's own and that of all that have a margin, since few
-    candidates see every fall on surrogates.
+    Risk Control", 2022). What a fall promises is an isotonic regression of shares: of the lost
+    accuracy on that of the reading, each point lost counting alike, over cells that lost more than
+    `bound`. It is the mean of two such curves, the candidate's own and that of all that have a
+    margin, since few candidates see every fall on surrogates.
 
     Args:
         trials: a row a cell and candidate: `shift` (a surrogate, a pair of them, or "none"),
