@@ -102,7 +102,7 @@ class Parts:
         ruler, count = self.whole.ruler, len(self.clean)
         before = ruler.read(self.clean)
         fits = self._fits(self.clean, names)
-        return [before - float(ruler.together(f.bands(ruler, count))) for _, f in fits]
+        return [before - float(ruler.aggregate(f.bands(ruler, count))) for _, f in fits]
 
     def _search(self, controller: Calibrated, images: Tensor, labels: object) -> Plan:
         return controller.choose(images, self.supervisor.denoiser).plan

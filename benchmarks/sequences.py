@@ -38,7 +38,7 @@ class Node:
     @property
     def reading(self) -> float:
         """Of the ruler."""
-        return float(BandRuler.together(self.bands))
+        return float(BandRuler.aggregate(self.bands))
 
     @property
     def best(self) -> float:

@@ -93,6 +93,9 @@ def test_what_loses_everywhere_or_costs_clean_images_something_has_no_place():
     falls = [0.2, 0.4, 0.6, 0.8]
     table = pd.concat([trials("a", falls, [-3] * 4), trials("b", falls, [9] * 4, clean=-2)])
     assert find_worth(table, bound=0.5, clean_bound=1.0, confidence=0.95) == {}
+    # A point, as sums of tenths leave it.
+    just = trials("b", falls, [9] * 4, clean=-1.0000000000000009)
+    assert list(find_worth(just, bound=0.5, clean_bound=1.0, confidence=0.95)) == ["b"]
 
 
 def test_falls_that_a_candidate_never_saw_promise_what_others_gave():

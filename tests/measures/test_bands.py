@@ -100,9 +100,9 @@ def test_readings_rise_with_the_strength_of_every_surrogate(surrogate):
 
 def test_one_band_far_away_counts_for_more_than_many_a_little():
     far, near = np.array([[0.4, 0, 0, 0], [0.1, 0.1, 0.1, 0.1]])
-    assert BandRuler.together(far) > BandRuler.together(near) == pytest.approx(0.1)
+    assert BandRuler.aggregate(far) > BandRuler.aggregate(near) == pytest.approx(0.1)
     # Bands that read less than clean ones do in the mean do not make up for others.
-    assert BandRuler.together(np.array([0.4, -9, -9, -9])) == BandRuler.together(far)
+    assert BandRuler.aggregate(np.array([0.4, -9, -9, -9])) == BandRuler.aggregate(far)
 
 
 @given(st.permutations(range(12)))

@@ -21,7 +21,7 @@ from superstar.measures.rulers import BandRuler
 
 Reason = Literal["clean", "home", "no_gain", "horizon"]
 """Why it stopped: the images could not be told from clean ones; no longer could be; no correction
-was worth it; as many corrections as it may take."""
+was worth it; as many candidates as it may take."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,7 @@ class Calibrated:
                 reason = "no_gain"
                 break
             taken.append(best)
-            readings.append(float(self.ruler.together(best.bands)))
+            readings.append(float(self.ruler.aggregate(best.bands)))
             now, bands = Plan(best.corrections, denoiser).apply(now), best.bands
         plan = Plan(tuple(step for each in taken for step in each.corrections), denoiser)
         return Choice(plan, tuple(readings), score.threshold, score.p_value, reason)
@@ -174,7 +174,7 @@ class Calibrated:
         where the whole reading taken away would give back more than what was found before.
         """
         most, best = self.limits.least_gain, None
-        reading = float(self.ruler.together(bands))
+        reading = float(self.ruler.aggregate(bands))
         names = [name for name in self.worth if not taken or name != taken[-1].name]
         denoising = [name for name in names if DENOISER in name]
         if any(DENOISER in each.name for each in taken):
@@ -182,7 +182,7 @@ class Calibrated:
         for group in ([name for name in names if DENOISER not in name], denoising):
             worthy = [name for name in group if self.worth[name].gain(1.0) > most]
             for tried in try_candidates(images, worthy, self.appearance, self.ruler, denoiser):
-                fall = reading - float(self.ruler.together(tried.bands))
+                fall = reading - float(self.ruler.aggregate(tried.bands))
                 worth = self.worth[tried.name]
                 if (
                     fall < max(worth.margin, self.limits.least_fall * reading)

@@ -114,7 +114,7 @@ def try_on(
         `images` the classifier's being right `changed`.
     """
     before = ruler.by_band(band_histograms(images).mean(0), len(images)).clip(min=0)
-    reading = float(ruler.together(before))
+    reading = float(ruler.aggregate(before))
     answers: dict[bytes, NDArray[np.bool_]] = {}
 
     def asked(pixels: Tensor) -> NDArray[np.bool_]:
@@ -131,7 +131,7 @@ def try_on(
             {
                 "candidate": name,
                 "reading": reading,
-                "fall": reading - float(ruler.together(bands)),
+                "fall": reading - float(ruler.aggregate(bands)),
                 "rise": float((bands - before).max()),
                 "accuracy": float(at_first.mean()),
                 "gain": 100 * float(after.mean() - at_first.mean()),

@@ -56,18 +56,20 @@ def find_worth(
     Returns:
         By name; candidates without a margin are left out.
     """
-    lost = trials.loc[trials["shift"] == "none", "accuracy"].mean() - trials["accuracy"]
+    costly = costly_on_clean(trials, clean_bound)
     margins = {
         name: margin
         for name, part in trials.groupby("candidate", sort=False)
-        if name not in costly_on_clean(trials, clean_bound)
-        and (margin := _margin(part, bound, confidence)) is not None
+        if name not in costly and (margin := _margin(part, bound, confidence)) is not None
     }
+    lost = trials.loc[trials["shift"] == "none", "accuracy"].mean() - trials["accuracy"]
     some = trials.assign(lost=100 * lost).query("lost > @bound and reading > 0")
     some = some[some["candidate"].isin(margins)]
-    found = {}
+    if some.empty:
+        return {}
+    found, shared = {}, _share_given_back(some)
     for name, part in some.groupby("candidate", sort=False):
-        own, shared = _share_given_back(part), _share_given_back(some)
+        own = _share_given_back(part)
         falls = np.union1d(own.X_thresholds_, shared.X_thresholds_)
         gains = (own.predict(falls) + shared.predict(falls)) / 2
         found[str(name)] = Worth(margins[name], tuple(falls.tolist()), tuple(gains.tolist()))

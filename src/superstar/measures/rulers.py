@@ -137,10 +137,10 @@ class BandRuler:
 
     def reading(self, histogram: NDArray[np.floating], count: int) -> NDArray[np.float64]:
         """The reading: arguments as of `by_band`, returns (...)."""
-        return self.together(self.by_band(histogram, count))
+        return self.aggregate(self.by_band(histogram, count))
 
     @staticmethod
-    def together(bands: NDArray[np.floating]) -> NDArray[np.float64]:
+    def aggregate(bands: NDArray[np.floating]) -> NDArray[np.float64]:
         """The reading of `by_band`'s values, (..., bands); returns (...)."""
         return np.asarray(np.sqrt(np.square(np.maximum(bands, 0)).mean(-1)))
 
