@@ -10,7 +10,7 @@ from scipy import ndimage
 from skimage import data
 
 from superstar.actions import ACTIONS, EXTENDED, Correction, Plan, apply_action
-from superstar.actions.appearance import Appearance, luminance_of
+from superstar.actions.appearance import COARSE, Appearance, coarse, luminance_of
 from superstar.actions.fitted import FITTED, KNOTS
 from superstar.corruptions import corrupt
 from superstar.errors import InputError
@@ -136,6 +136,17 @@ def test_an_empty_plan_hands_out_other_memory(clean):
     assert after.data_ptr() != clean.data_ptr()
     assert str(Plan()) == "nothing"
     assert Plan.from_json(Plan().to_json()) == Plan()
+
+
+@pytest.mark.parametrize("size", [(64, 64), (111, 112), (129, 224), (301, 224), (512, 640)])
+def test_coarse_structure_is_what_a_gaussian_leaves(size):
+    noise = 0.2 * np.random.default_rng(0).normal(size=size)
+    plane = np.float32(data.astronaut()[: size[0], : size[1], 1] / 255)
+    plane = np.pad(plane, [(0, 0), (0, size[1] - plane.shape[1])], mode="reflect")
+    given = np.clip(plane + noise, 0, 1).astype(np.float32)
+    expected = ndimage.gaussian_filter(given, min(size) / COARSE, mode="reflect")
+    assert np.abs(coarse(given) - expected).max() < 0.002
+    assert coarse(np.full(size, 0.5, np.float32)) == pytest.approx(0.5, abs=1e-6)
 
 
 @pytest.mark.parametrize("numbers", ["[1.0]", "[1, 2, NaN]", "[1, 2, 3, 4]"])

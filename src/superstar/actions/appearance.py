@@ -20,6 +20,9 @@ LUMA = np.array(GRAY_WEIGHTS, dtype=np.float32)
 COARSE = 14
 """The share of the shorter side, as a divisor, that parts coarse structure from fine."""
 
+FINEST = 4
+"""Pixels of a Gaussian that is taken in full; wider ones work on means of pixels."""
+
 
 @dataclass(frozen=True)
 class Appearance:
@@ -123,8 +126,22 @@ def blurred(plane: NDArray[np.float32], sigma: float) -> NDArray[np.float32]:
 
 
 def coarse(plane: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The coarse structure of a plane."""
-    return blurred(plane, min(plane.shape) / COARSE)
+    """The coarse structure of a plane: a Gaussian of a fourteenth of its shorter side.
+
+    A wide one works on means of rectangles of pixels; what these and the interpolation back blur is
+    taken off its variance. That is off by less than 0.002 and many times as fast.
+    """
+    sigma = min(plane.shape) / COARSE
+    step = int(sigma / FINEST)
+    if step < 2:
+        return blurred(plane, sigma)
+    height, width = plane.shape
+    fewer = width // step, height // step
+    means = cv2.resize(plane, fewer, interpolation=cv2.INTER_AREA)
+    shrunk = np.array(fewer) / (width, height)
+    across, down = ((sigma * shrunk) ** 2 - (1 - shrunk**2) / 4) ** 0.5
+    smooth = cv2.GaussianBlur(means, (0, 0), across, sigmaY=down, borderType=cv2.BORDER_REFLECT)
+    return np.asarray(cv2.resize(smooth, (width, height)), dtype=np.float32)
 
 
 def veil(image: NDArray[np.float32]) -> NDArray[np.float32]:
