@@ -52,7 +52,7 @@ def peers_figure(table: pd.DataFrame, on_stream: pd.DataFrame, window: int) -> F
     top.axvline(0, color="black", lw=0.8)
     top.grid(axis="x", alpha=0.3)
     top.set(xlabel="points gained, mean over shifts")
-    top.legend(loc="lower right")
+    top.legend(loc="upper left")
     segments, hits = along_stream(on_stream)
     for start, images, shift in segments[["start", "images", "shift"]].itertuples(index=False):
         if shift == CLEAN:
