@@ -85,13 +85,20 @@ def test_a_plan_in_the_results_can_be_applied_again(finished_run):
 
 def test_worth_may_come_from_another_benchmark(finished_run, tmp_path):
     models = finished_run.data("06_models/calibrated").parents[1]
-    borrowed = BorrowedWorthDataset(folder=str(models), benchmark="test").load()
+    given = {"folder": str(models), "own": "mine"}
+    borrowed = BorrowedWorthDataset(**given, benchmark="test").load()
     assert borrowed == load_calibrated(models / "test" / "calibrated").worth
-    assert BorrowedWorthDataset(folder=str(models), benchmark=None).load() == {}
-    missing = BorrowedWorthDataset(folder=str(models), benchmark="photos")
+    assert BorrowedWorthDataset(**given, benchmark=None).load() == {}
+    missing = BorrowedWorthDataset(**given, benchmark="photos")
     # Kedro words it anew when the data set is loaded; the hooks check it before.
     with pytest.raises(DatasetError, match=r"worth_from names 'photos', which was not calibrated"):
         missing.check()
+
+
+@pytest.mark.parametrize("benchmark", ["mine", "", ["photos"], 5])
+def test_worth_comes_from_one_other_benchmark(benchmark, tmp_path):
+    with pytest.raises(InputError, match=r"globals\.worth_from must name another benchmark"):
+        BorrowedWorthDataset(folder=str(tmp_path), benchmark=benchmark, own="mine")
 
 
 def test_what_is_borrowed_is_tried_on_own_labels(finished_run):
