@@ -61,6 +61,17 @@ def test_readings_of_clean_batches_fall_as_they_grow(finished_run):
     assert 0.001 not in by_rate.columns  # of 100 images
 
 
+def test_where_images_support_no_rate_the_table_of_the_gate_keeps_its_header():
+    loader = ProjectConfigLoader(str(ROOT / "conf"), env="test", **CONFIG_LOADER_ARGS)
+    given = loader["parameters"]["calibration"]
+    given["gate"] |= {"images": 3, "rate": 0.4, "sizes": [1], "shown_rates": [0.1]}
+    photos = to_uint8(photographs(6, 32, 32))
+    clean, others = (ImageSet(some, np.zeros(3, int)) for some in (photos[:3], photos[3:]))
+    _, table = nodes.set_home(clean, others, given, None, 0)
+    assert list(table) == ["batch", "rate", "reading"]
+    assert table.empty
+
+
 def test_the_supervisor_holds_the_controller(finished_run):
     supervisor = Supervisor.load(finished_run.data("06_models/supervisor"))
     assert supervisor.controllers == ("paper", "calibrated")
