@@ -155,6 +155,8 @@ def test_a_plan_with_other_numbers_than_its_corrections_take_is_refused(numbers)
         Plan.from_json(f'[{{"name": "match_contrast", "numbers": {numbers}}}]')
     with pytest.raises(InputError, match="clahe_2_1 takes 0"):
         Plan.from_json('[{"name": "clahe_2_1", "numbers": [1]}]')
+    with pytest.raises(InputError, match="match_tone takes 33 finite numbers"):
+        Plan.of(["match_tone", "dncnn"])
 
 
 def test_every_correction_gives_as_many_numbers_as_it_says(clean):

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 import torch
 from control_toys import LIMITS, WORTHY, calibrated, photographs
+from safetensors.torch import load_file
 
 from superstar.actions import Plan
 from superstar.actions.plan import Correction
@@ -17,6 +18,7 @@ from superstar.control.worth import Worth, find_worth, uncontradicted
 from superstar.corruptions import corrupt
 from superstar.errors import InputError
 from superstar.measures.bands import band_histograms
+from superstar.weights import save_tensors
 
 
 @pytest.fixture(scope="module")
@@ -285,10 +287,26 @@ def test_damaged_files_are_told(controller, tmp_path):
     (tmp_path / SPEC).write_text(json.dumps(json.loads(text) | {"version": 1}))
     with pytest.raises(InputError, match="another version"):
         load_calibrated(tmp_path)
+    for limit, value in (("horizon", 0), ("sample", 1)):
+        spec = json.loads(text)
+        spec["limits"][limit] = value
+        (tmp_path / SPEC).write_text(json.dumps(spec))
+        with pytest.raises(InputError, match=f"damaged .limits.*the {limit} must be"):
+            load_calibrated(tmp_path)
     (tmp_path / SPEC).write_text(text)
+    arrays = load_file(tmp_path / ARRAYS)
+    save_tensors(arrays | {"clean": arrays["clean"] * torch.nan}, tmp_path / ARRAYS)
+    with pytest.raises(InputError, match="damaged: clean holds NaN"):
+        load_calibrated(tmp_path)
     (tmp_path / ARRAYS).unlink()
     with pytest.raises(InputError, match="damaged"):
         load_calibrated(tmp_path)
+
+
+@pytest.mark.parametrize("side", [16, 48])  # with fewer bands, and with as many
+def test_images_of_another_size_than_home_are_refused(controller, side):
+    with pytest.raises(InputError, match=rf"images are {side}x{side} .* home is of 32x32"):
+        controller.choose(photographs(10, side, side), None)
 
 
 def test_a_denoiser_that_leaves_a_few_images_is_not_asked_about_the_rest(controller, monkeypatch):

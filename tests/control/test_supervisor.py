@@ -392,6 +392,11 @@ def test_a_controller_that_is_not_there_is_refused():
         supervisor().recover(shifted(), controller="calibrated")
 
 
+def test_the_controllers_of_one_supervisor_are_for_images_of_one_size():
+    with pytest.raises(InputError, match=r"24x32 pixels, those of the controller .* 32x32"):
+        supervisor(calibrated=calibrated(32, 32))
+
+
 def test_clean_images_are_handed_out_in_other_memory():
     clean = photographs(30, 24, 32, seed=4)
     recovery = both().recover(clean, controller="calibrated")

@@ -61,6 +61,17 @@ def test_readings_of_clean_batches_fall_as_they_grow(finished_run):
     assert 0.001 not in by_rate.columns  # of 100 images
 
 
+def test_where_images_support_no_rate_the_table_of_the_gate_keeps_its_header():
+    loader = ProjectConfigLoader(str(ROOT / "conf"), env="test", **CONFIG_LOADER_ARGS)
+    given = loader["parameters"]["calibration"]
+    given["gate"] |= {"images": 3, "rate": 0.4, "sizes": [1], "shown_rates": [0.1]}
+    photos = to_uint8(photographs(6, 32, 32))
+    clean, others = (ImageSet(some, np.zeros(3, int)) for some in (photos[:3], photos[3:]))
+    _, table = nodes.set_home(clean, others, given, None, 0)
+    assert list(table) == ["batch", "rate", "reading"]
+    assert table.empty
+
+
 def test_the_supervisor_holds_the_controller(finished_run):
     supervisor = Supervisor.load(finished_run.data("06_models/supervisor"))
     assert supervisor.controllers == ("paper", "calibrated")
@@ -85,13 +96,20 @@ def test_a_plan_in_the_results_can_be_applied_again(finished_run):
 
 def test_worth_may_come_from_another_benchmark(finished_run, tmp_path):
     models = finished_run.data("06_models/calibrated").parents[1]
-    borrowed = BorrowedWorthDataset(folder=str(models), benchmark="test").load()
+    given = {"folder": str(models), "own": "mine"}
+    borrowed = BorrowedWorthDataset(**given, benchmark="test").load()
     assert borrowed == load_calibrated(models / "test" / "calibrated").worth
-    assert BorrowedWorthDataset(folder=str(models), benchmark=None).load() == {}
-    missing = BorrowedWorthDataset(folder=str(models), benchmark="photos")
+    assert BorrowedWorthDataset(**given, benchmark=None).load() == {}
+    missing = BorrowedWorthDataset(**given, benchmark="photos")
     # Kedro words it anew when the data set is loaded; the hooks check it before.
     with pytest.raises(DatasetError, match=r"worth_from names 'photos', which was not calibrated"):
         missing.check()
+
+
+@pytest.mark.parametrize("benchmark", ["mine", "", ["photos"], 5])
+def test_worth_comes_from_one_other_benchmark(benchmark, tmp_path):
+    with pytest.raises(InputError, match=r"globals\.worth_from must name another benchmark"):
+        BorrowedWorthDataset(folder=str(tmp_path), benchmark=benchmark, own="mine")
 
 
 def test_what_is_borrowed_is_tried_on_own_labels(finished_run):

@@ -129,7 +129,8 @@ def coarse(plane: NDArray[np.float32]) -> NDArray[np.float32]:
     """The coarse structure of a plane: a Gaussian of a fourteenth of its shorter side.
 
     A wide one works on means of rectangles of pixels; what these and the interpolation back blur is
-    taken off its variance. That is off by less than 0.002 and many times as fast.
+    taken off its variance. Many times as fast, that is off by less than 0.002 on photographs, and
+    by less than 0.01 on noise of black and white.
     """
     sigma = min(plane.shape) / COARSE
     step = int(sigma / FINEST)

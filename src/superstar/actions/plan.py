@@ -25,10 +25,20 @@ class Correction:
     Attributes:
         name: of a correction in `EXTENDED`.
         numbers: what it was fitted to; the paper's actions have none.
+
+    Raises:
+        InputError: not the numbers that the correction takes.
     """
 
     name: str
     numbers: Numbers = ()
+
+    def __post_init__(self) -> None:
+        expected = FITTED[self.name].count if self.name in FITTED else 0
+        if len(self.numbers) != expected or not all(map(isfinite, self.numbers)):
+            raise InputError(
+                f"{self.name} takes {expected} finite numbers, not {list(self.numbers)}"
+            )
 
     def apply(self, images: Tensor, denoiser: Denoiser | None = None) -> Tensor:
         """The images after it, float32 (N, 3, H, W) in [0, 1]; `denoiser` is for `dncnn`."""
@@ -59,7 +69,11 @@ class Plan:
 
     @classmethod
     def of(cls, names: Sequence[str], denoiser: Denoiser | None = None) -> "Plan":
-        """A plan of the paper's actions."""
+        """A plan of the paper's actions, which have no numbers.
+
+        Raises:
+            InputError: a correction that has.
+        """
         return cls(tuple(Correction(name) for name in names), denoiser)
 
     @property
@@ -116,8 +130,4 @@ class Plan:
 
 def _correction(step: dict[str, Any]) -> Correction:
     check_name("correction", step["name"], EXTENDED)
-    numbers = tuple(float(number) for number in step["numbers"])
-    expected = FITTED[step["name"]].count if step["name"] in FITTED else 0
-    if len(numbers) != expected or not all(map(isfinite, numbers)):
-        raise InputError(f"{step['name']} takes {expected} finite numbers, not {list(numbers)}")
-    return Correction(step["name"], numbers)
+    return Correction(step["name"], tuple(float(number) for number in step["numbers"]))

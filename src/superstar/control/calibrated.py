@@ -15,7 +15,9 @@ from superstar.actions.plan import Plan
 from superstar.control.candidates import DENOISER, Tried, try_candidates
 from superstar.control.gate import Gate
 from superstar.control.worth import Worth
+from superstar.errors import InputError
 from superstar.images import check_images, stream
+from superstar.integers import whole
 from superstar.measures.bands import band_histograms
 from superstar.measures.rulers import BandRuler
 
@@ -34,6 +36,9 @@ class Limits:
         least_fall: share of the reading that a correction must take away.
         most_rise: share of the reading by which no band may move away from home.
         least_gain: share of the lost accuracy that a correction must give back on surrogates.
+
+    Raises:
+        InputError: no candidate, or fewer than two images.
     """
 
     horizon: int
@@ -41,6 +46,10 @@ class Limits:
     least_fall: float
     most_rise: float
     least_gain: float
+
+    def __post_init__(self) -> None:
+        whole(self.horizon, "the horizon", 1)
+        whole(self.sample, "the sample", 2)
 
 
 @dataclass(frozen=True)
@@ -128,9 +137,15 @@ class Calibrated:
             seed: of the sample.
 
         Raises:
-            InputError: not a batch of images.
+            InputError: not a batch of images, or of another size than the ruler's.
         """
         check_images(images)
+        size, home = tuple(images.shape[2:]), self.ruler.bands.image_size
+        if size != home:
+            raise InputError(
+                f"images are {size[0]}x{size[1]} pixels, the controller's home is of "
+                f"{home[0]}x{home[1]}: resize them"
+            )
         count = len(images)
         histograms = band_histograms(images)
         score = self.score(histograms.mean(0), count)
@@ -140,12 +155,12 @@ class Calibrated:
             )
         drawn = np.sort(stream(seed, "sample").permutation(count)[: self.limits.sample])
         now, bands = images[torch.from_numpy(drawn)], self._bands(histograms[drawn])
-        home = self.gate.threshold(len(drawn))
+        near = self.gate.threshold(len(drawn))
         taken: list[Tried] = []
         readings = [score.reading]
         reason: Reason = "horizon"
         while len(taken) < self.limits.horizon:
-            if taken and readings[-1] <= home:
+            if taken and readings[-1] <= near:
                 reason = "home"
                 break
             best = self._best(now, bands, taken, denoiser)

@@ -5,6 +5,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from pydantic import BaseModel, ConfigDict, ValidationError
 from safetensors import SafetensorError
@@ -101,6 +102,8 @@ def load_calibrated(folder: Path) -> Calibrated:
                 f"{folder / ARRAYS} does not fit {SPEC}: {name} is {arrays[name].shape}, "
                 f"not {shape}"
             )
+        if not np.isfinite(arrays[name]).all():
+            raise InputError(f"{folder / ARRAYS} is damaged: {name} holds NaN or infinite values")
     return Calibrated(
         BandRuler(bands, arrays["clean"], arrays["variance"], spec.images),
         Appearance.from_dict(spec.appearance),

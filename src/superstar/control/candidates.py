@@ -134,12 +134,14 @@ class Fitted:
         Where the denoiser leaves a few images from all over the first half as they are, it is taken
         to leave all: it costs most of all corrections, and most shifts are not noise.
         """
-        own, crossed = Correction(name), [Correction(name)] * 2
         if name in FITTED:
             fit = FITTED[name].fit
             crossed = [Correction(name, fit(look, clean)) for look in reversed(self.looks)]
             pooled = Appearance.pooled(self.looks, [len(half) for half in self.halves])
             own = Correction(name, fit(pooled, clean))
+        else:
+            own = Correction(name)
+            crossed = [own, own]
         some = self.halves[0][:: max(1, len(self.halves[0]) // PROBED)]
         if name == DENOISER and torch.equal(Plan((own,), denoiser).apply(some), some):
             return replace(self, corrections=(*self.corrections, own))

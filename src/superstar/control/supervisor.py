@@ -139,6 +139,11 @@ class Supervisor:
                 f"an image size of {height}x{width} does not go with a projection of "
                 f"{self.projection.n} pixels and a shortest side of {SMALLEST_SIDE}"
             )
+        if self.calibrated and self.calibrated.ruler.bands.image_size != self.image_size:
+            raise InputError(
+                f"its images are {height}x{width} pixels, those of the controller {CALIBRATED!r} "
+                "{}x{}".format(*self.calibrated.ruler.bands.image_size)
+            )
 
     @property
     def brakes(self) -> Brakes:

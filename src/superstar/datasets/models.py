@@ -290,12 +290,26 @@ class BorrowedWorthDataset(ExternalDataset):
     Args:
         folder: of models; that benchmark's controller lies in `<benchmark>/calibrated`.
         benchmark: its name; None for none.
+        own: name of the benchmark that borrows.
         metadata: for Kedro's plugins.
+
+    Raises:
+        InputError: `benchmark` is not a name, or that of the one that borrows.
     """
 
     def __init__(
-        self, *, folder: str, benchmark: str | None, metadata: dict[str, Any] | None = None
+        self,
+        *,
+        folder: str,
+        benchmark: str | None,
+        own: str,
+        metadata: dict[str, Any] | None = None,
     ):
+        if benchmark is not None and (not isinstance(benchmark, str) or benchmark in ("", own)):
+            raise InputError(
+                f"globals.worth_from must name another benchmark than {own!r}, or be null, not "
+                f"{benchmark!r}"
+            )
         self._folder = None if benchmark is None else Path(folder) / benchmark / "calibrated"
         self.metadata = metadata
         super().__init__()

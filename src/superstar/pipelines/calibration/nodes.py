@@ -125,7 +125,8 @@ def set_home(
         if rate >= gate.smallest_rate
     ]
     limits = Limits(**given.limits.model_dump())
-    return Calibrated(ruler, Appearance.of(clean), gate, {}, limits), pd.DataFrame(rows)
+    table = pd.DataFrame(rows, columns=["batch", "rate", "reading"])
+    return Calibrated(ruler, Appearance.of(clean), gate, {}, limits), table
 
 
 def try_corrections(
