@@ -206,6 +206,13 @@ def test_a_classifier_that_wants_something_else_stops_the_run(classifier, messag
         found.check_classifier()
 
 
+def test_images_of_one_class_are_refused_though_a_list_names_more(tmp_path):
+    source = make_images(tmp_path / "photos", [RED])
+    (tmp_path / "classes.txt").write_text("class 0\nclass 1\n")
+    with pytest.raises(InputError, match="images of one class alone"):
+        fit(str(source), "by_colour:two", str(tmp_path / "classes.txt"), {"size": 32})
+
+
 def test_levels_that_are_normalised_twice_are_told(tmp_path):
     source = str(make_images(tmp_path / "photos", GRAYS))
     assert fit(source, "by_colour:level", None, {"size": 32}).check_classifier()[0] == logging.INFO

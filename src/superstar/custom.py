@@ -202,6 +202,8 @@ def fit(
     with _told(problems):
         found = LabelledFilesDataset(folder=source, classes=class_list).load()()
         sides = _sides(found)
+        if len(np.unique(found.design.labels)) == 1:
+            raise InputError(f"{source} has images of one class alone: two are needed at least")
     values: dict[str, Any] = {}
     notes: dict[str, str] = {}
     if found is not None and sides:

@@ -138,6 +138,14 @@ def test_an_empty_plan_hands_out_other_memory(clean):
     assert Plan.from_json(Plan().to_json()) == Plan()
 
 
+def test_a_plan_is_one_short_line_however_it_is_printed(clean):
+    look = Appearance.of(clean)
+    curve = Correction("match_tone", FITTED["match_tone"].fit(look, look))
+    plan = Plan((curve, Correction("match_colour", (1.25,)), Correction("median_3")))
+    assert str(plan) == "match_tone(...) > match_colour(1.25) > median_3"
+    assert repr(plan) == "Plan(corrections=(match_tone(...), match_colour(1.25), median_3))"
+
+
 @pytest.mark.parametrize("size", [(64, 64), (111, 112), (129, 224), (301, 224), (512, 640)])
 def test_coarse_structure_is_what_a_gaussian_leaves(size):
     noise = 0.2 * np.random.default_rng(0).normal(size=size)

@@ -32,8 +32,8 @@ def test_it_tells_which_classifiers_were_trained_and_from_what(tmp_path):
     assert table["made"].to_dict() == {
         "standard": "trained here on 4,000 images from random weights, epochs: 3",
         "augmix": "trained here on 4,000 images from the weights of standard, epochs: 2",
-        "theirs": "published, augmix: theirs.pt",
-        "named": "published, torch.nn:Identity",
+        "theirs": "not trained here: augmix: theirs.pt",
+        "named": "not trained here: torch.nn:Identity",
     }
     everything = origin.classifiers_table(given, None, metrics)
     assert "on all training images" in everything.loc[0, "made"]

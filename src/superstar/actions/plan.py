@@ -17,8 +17,11 @@ from superstar.images import check_images
 THEN = " > "
 """Between the names of corrections that follow one another."""
 
+MOST_SHOWN = 3
+"""Numbers of a correction that a line of text shows."""
 
-@dataclass(frozen=True, order=True)
+
+@dataclass(frozen=True, order=True, repr=False)
 class Correction:
     """One step of a plan.
 
@@ -47,10 +50,13 @@ class Correction:
         return apply_action(images, self.name, denoiser)
 
     def __str__(self) -> str:
+        """Few numbers are shown, a curve's are not."""
         if not self.numbers:
             return self.name
-        shown = ", ".join(f"{number:.3g}" for number in self.numbers[:3])
-        return f"{self.name}({shown}{', ...' if len(self.numbers) > 3 else ''})"
+        few = len(self.numbers) <= MOST_SHOWN
+        return f"{self.name}({', '.join(f'{n:.3g}' for n in self.numbers) if few else '...'})"
+
+    __repr__ = __str__
 
 
 @dataclass(frozen=True)

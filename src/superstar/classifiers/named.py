@@ -140,8 +140,10 @@ def load_named(name: str, size: int = 224, classes: int | None = None) -> NamedC
     if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != 1:
         shape = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
         raise InputError(f"{name} makes no logits (1, classes) of an image, but {shape}")
-    if logits.dtype != torch.float32 or not torch.isfinite(logits).all():
-        raise InputError(f"{name} makes logits that are {logits.dtype}, NaN or infinite")
+    if logits.dtype != torch.float32:
+        raise InputError(f"{name} makes logits that are {logits.dtype}, not torch.float32")
+    if not torch.isfinite(logits).all():
+        raise InputError(f"{name} makes logits that are NaN or infinite")
     classifier = NamedClassifier(name, logits.shape[1], mean, std, network)
     return classifier.eval().requires_grad_(False)
 

@@ -29,7 +29,7 @@ def classifiers_table(
         if name in given.published:
             entry = given.published[name]
             source = entry if isinstance(entry, str) else f"{entry.layout}: {Path(entry.path).name}"
-            made = f"published, {source}"
+            made = f"not trained here: {source}"
         else:
             start = "random weights" if name == "standard" else "the weights of standard"
             epochs = given.trained[name].epochs
