@@ -14,7 +14,7 @@ from superstar.control.calibrated import Calibrated
 from superstar.control.calibrated_files import ARRAYS, SPEC, load_calibrated, save_calibrated
 from superstar.control.candidates import fit_candidates, try_candidates
 from superstar.control.trials import LINE_BLUR, shift_by, surrogate_shifts, try_on
-from superstar.control.worth import Worth, find_worth, uncontradicted
+from superstar.control.worth import Worth, find_worth, lendable, uncontradicted
 from superstar.corruptions import corrupt
 from superstar.errors import InputError
 from superstar.measures.bands import band_histograms
@@ -234,6 +234,12 @@ def test_own_labels_may_speak_against_what_is_borrowed():
     assert list(uncontradicted(worth, few, veto=0.2)) == list(worth)
     # Costs on clean images are what the gate is for.
     assert "harms" in uncontradicted(worth, own.assign(shift="none"), veto=0.2)
+
+
+def test_what_depends_on_the_network_is_not_lent():
+    worth = dict.fromkeys(["a", "a > b", "b > c", "ab"], Worth(0.1, (0.0, 1.0), (0.0, 5.0)))
+    assert list(lendable(worth, ["b"])) == ["a", "ab"]
+    assert lendable(worth, []) == worth
 
 
 def test_a_blur_along_a_line_has_severities_of_its_own():

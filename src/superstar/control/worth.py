@@ -1,6 +1,6 @@
 """What a candidate is worth: from accuracies on surrogates, whose labels are known."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import sqrt
 from statistics import NormalDist
@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 from sklearn.isotonic import IsotonicRegression
+
+from superstar.actions.plan import THEN
 
 FEWEST = 3
 """Cells above a margin, at least, or there is none."""
@@ -87,6 +89,18 @@ def costly_on_clean(trials: pd.DataFrame, bound: float) -> set[str]:
     """Candidates that cost clean images more than `bound` points, which surrogates cannot mend."""
     clean = trials[trials["shift"] == "none"].groupby("candidate")["gain"].mean()
     return set(clean.index[clean.round(6) < -bound])
+
+
+def lendable(worth: Mapping[str, Worth], own_labels_only: Collection[str]) -> dict[str, Worth]:
+    """The candidates whose worth another benchmark may borrow.
+
+    Args:
+        worth: by name.
+        own_labels_only: corrections that are worth what the network makes of them; no candidate
+            with one of them is lent.
+    """
+    kept = set(own_labels_only)
+    return {name: each for name, each in worth.items() if not kept & set(name.split(THEN))}
 
 
 def uncontradicted(

@@ -274,6 +274,7 @@ class Calibration(Section):
     clean_bound: NotNegative
     confidence: Annotated[float, Field(gt=0, lt=1)]
     veto: Annotated[float, Field(gt=0, lt=1)]
+    own_labels_only: Annotated[list[str], AfterValidator(without_repeats), AfterValidator(_known)]
     limits: SearchLimits
 
 

@@ -28,7 +28,13 @@ from superstar.control.trials import (
     surrogate_shifts,
     try_on,
 )
-from superstar.control.worth import Worth, costly_on_clean, find_worth, uncontradicted
+from superstar.control.worth import (
+    Worth,
+    costly_on_clean,
+    find_worth,
+    lendable,
+    uncontradicted,
+)
 from superstar.corruptions import corrupt
 from superstar.images import ImageSet, stream
 from superstar.jpeg import as_it_comes
@@ -155,6 +161,7 @@ def try_corrections(
     strengths = {**strengths, LINE_BLUR: lines}
     settings = (given.images, scale, jpeg_quality, precision, run, seed)
     shared = (design, strengths, classifier, denoiser, home, *settings)
+    borrowed = lendable(borrowed, given.own_labels_only)
     names = list(borrowed) or given.candidates
     rows = _try_cells(cells[:1], names, run, shared)
     if not borrowed:
@@ -175,7 +182,7 @@ def weigh_corrections(
     A candidate that clean images rule out has their gain alone.
     """
     given = Calibration.model_validate(parameters)
-    if borrowed:
+    if borrowed := lendable(borrowed, given.own_labels_only):
         worth = uncontradicted(borrowed, trials, veto=given.veto)
     else:
         bounds = given.model_dump(include={"bound", "clean_bound", "confidence"})
