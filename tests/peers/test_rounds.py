@@ -25,7 +25,8 @@ class Bright(nn.Module):
 def rows_of(peers, every=None):
     fronts = {UNTOUCHED: lambda images: images, "dim": lambda images: images / 8}
     labels = [np.zeros(4, np.int64), np.ones(4, np.int64)]
-    found = go_through([DARK, LIGHT], labels, fronts, dict.fromkeys(fronts, peers), every or {})
+    behind = {front: {"only": peers} for front in fronts}
+    found = go_through([DARK, LIGHT], labels, fronts, behind, every or {})
     return {(row["front"], row["peer"]): row for row in found}
 
 

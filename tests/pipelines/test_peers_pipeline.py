@@ -19,7 +19,13 @@ SECONDS = {"front_seconds": 0.25, "peer_seconds": 0.25}
 def answers(**hits):
     """Two shifts of four images and clean ones; each pair's hits, row by row."""
     rows = [
-        {"shift": shift, "severity": severity, "front": front, "peer": peer}
+        {
+            "shift": shift,
+            "severity": severity,
+            "classifier": "standard",
+            "front": front,
+            "peer": peer,
+        }
         | {"hits": np.array(values, np.float32), **SECONDS}
         for (front, peer), cells in {
             (UNTOUCHED, UNTOUCHED): hits["plain"],
@@ -80,13 +86,29 @@ def test_pairs_are_judged_by_the_better_of_the_two(found):
 def test_the_page_tells_how_many_images_there_were(found):
     table = summary.gain_table(found, found, 2, BOOTSTRAP)
     given = Peers(**base_parameters("peers") | {"images": 500})
-    page = compose(table, summary.beside_ours(found, BOOTSTRAP), found, given, tested=4)
+    beside, of_all = summary.beside_ours(found, BOOTSTRAP), table.assign(classifier="standard")
+    page = compose(table, beside, found, given, tested=4, of_all=of_all)
     assert "the same 4 test images under each of 2 shifts" in page
+
+
+def test_classifiers_stand_side_by_side(found):
+    table = summary.gain_table(found, found, 2, BOOTSTRAP)
+    halved = table.assign(classifier="augmix", gain=table["gain"] / 2)
+    both = pd.concat([table.assign(classifier="standard"), halved])
+    made = summary.by_classifier(both).set_index("")
+    assert list(made) == ["standard (0.0%)", "augmix (0.0%)"]
+    assert made.index[0] == "calibrated > tent"
+    assert made.loc["calibrated"].str.partition(" ")[0].tolist() == ["+25.0", "+12.5"]
 
 
 def test_the_oracle_takes_the_best_front_of_each_batch():
     rows = [
-        {"front": name, "peer": UNTOUCHED, "hits": np.array(hits, np.float32)}
+        {
+            "classifier": "standard",
+            "front": name,
+            "peer": UNTOUCHED,
+            "hits": np.array(hits, np.float32),
+        }
         for name, hits in (("a", [1, 1, 0, 0, 0]), ("b", [1, 0, 1, 0, 1]))
     ]
     rows.append({"front": "a", "peer": "tent", "hits": np.ones(5, np.float32)})
@@ -112,7 +134,7 @@ def test_it_runs_after_a_plain_run_and_repeats(project_copy):
     best = shifts[shifts["peer"] == UNTOUCHED].pivot(index="part", columns="front", values="gain")
     assert best.drop(columns=ORACLE).le(best[ORACLE] + 1e-9, axis=0).all(axis=None)
     metrics = json.loads((reporting / "metrics/peers.json").read_text())
-    assert metrics["peers.gain.shifts.mean.nothing.nothing"] == 0
+    assert metrics["peers.gain.standard.shifts.mean.nothing.nothing"] == 0
     page = (reporting / "peers.md").read_text()
     assert all(name.replace("_", " ") in page for name in PEERS)
     assert (reporting / "figures/peers.png").read_bytes()[:4] == b"\x89PNG"

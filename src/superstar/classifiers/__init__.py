@@ -2,7 +2,7 @@
 
 from superstar.classifiers.augmix import train_augmix
 from superstar.classifiers.classifier import Classifier
-from superstar.classifiers.inference import Precision, accuracy, predict
+from superstar.classifiers.inference import AtPrecision, Precision, accuracy, predict
 from superstar.classifiers.named import Asked, NamedClassifier, check_named, load_named
 from superstar.classifiers.noisymix import train_noisymix
 from superstar.classifiers.published import LAYOUTS, load_published
@@ -27,6 +27,7 @@ __all__ = [
     "CLASSIFIERS",
     "LAYOUTS",
     "Asked",
+    "AtPrecision",
     "Classifier",
     "ClassifierSchedule",
     "NamedClassifier",

@@ -14,6 +14,28 @@ from superstar.integers import whole
 Precision = Literal["float32", "bfloat16"]
 
 
+class AtPrecision(nn.Module):
+    """A network that computes in a precision, in the memory order that convolutions do best in.
+
+    Args:
+        network: maps images in [0, 1] to logits.
+        precision: as for `predict`.
+
+    Raises:
+        InputError: an unknown precision.
+    """
+
+    def __init__(self, network: nn.Module, precision: Precision) -> None:
+        super().__init__()
+        check_name("precision", precision, get_args(Precision))
+        self.network, self._half = network, precision == "bfloat16"
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Logits (N, classes), float32."""
+        with torch.autocast(images.device.type, torch.bfloat16, enabled=self._half):
+            return self.network(images.contiguous(memory_format=torch.channels_last)).float()
+
+
 def predict(
     classifier: nn.Module,
     images: Tensor,

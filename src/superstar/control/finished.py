@@ -8,7 +8,6 @@ import torch
 
 from superstar.checkpoint import Checkpoint, TrainingState
 from superstar.control.protocol import Cell, CellResult, Protocol
-from superstar.control.trials import Shifts, full_name_of
 
 # Rows with one array each, `gain`, float32 (N,): these are tensors, all else is JSON.
 WITH_ARRAYS = ("gains", "transfer_gains")
@@ -66,24 +65,36 @@ class FinishedCells:
 
 
 @dataclass(frozen=True)
-class FinishedTrials:
-    """Trials' rows, a file for each of the shifts, written whole or not at all.
+class FinishedRows:
+    """Rows of a table, a file for each call that made some, written whole or not at all.
 
     Attributes:
         checkpoint: of all of them: a folder, made from all that rows depend on; None keeps none.
+        array: the column with a float32 array in every row, if there is one; all else is JSON.
     """
 
     checkpoint: Checkpoint | None
+    array: str | None = None
 
-    def save(self, shifts: Shifts, rows: list[dict[str, Any]]) -> None:
-        """Keep the rows of one of the shifts."""
-        if self.checkpoint is not None:
-            part = self.checkpoint.part(full_name_of(shifts))
-            part.save({}, TrainingState({}, {"rows": rows}))
+    def save(self, name: str, rows: list[dict[str, Any]]) -> None:
+        """Keep the rows of the call of that name."""
+        if self.checkpoint is None:
+            return
+        values = [dict(row) for row in rows]
+        arrays = (
+            {} if self.array is None else {str(n): v.pop(self.array) for n, v in enumerate(values)}
+        )
+        tensors = {number: torch.from_numpy(array) for number, array in arrays.items()}
+        self.checkpoint.part(name).save({}, TrainingState(tensors, {"rows": values}))
 
-    def load(self, shifts: Shifts) -> list[dict[str, Any]] | None:
-        """The rows of one of the shifts, if the same trials finished it."""
+    def load(self, name: str) -> list[dict[str, Any]] | None:
+        """The rows of the call of that name, if it was finished."""
         if self.checkpoint is None:
             return None
-        state = self.checkpoint.part(full_name_of(shifts)).load({})
-        return None if state is None else state.values["rows"]
+        state = self.checkpoint.part(name).load({})
+        if state is None:
+            return None
+        rows = state.values["rows"]
+        if self.array is None:
+            return rows
+        return [{**row, self.array: state.tensors[str(n)].numpy()} for n, row in enumerate(rows)]

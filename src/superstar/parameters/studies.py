@@ -226,7 +226,12 @@ class Peers(Section):
         BeforeValidator(split_words),
         AfterValidator(without_repeats),
     ]
-    classifier: str
+    classifiers: Annotated[
+        list[str],
+        Field(min_length=1),
+        BeforeValidator(split_words),
+        AfterValidator(without_repeats),
+    ]
     severities: Severities
     images: Annotated[int, Field(ge=2)]
     batch_size: Annotated[int, Field(ge=2)]

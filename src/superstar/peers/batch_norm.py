@@ -70,6 +70,8 @@ class BatchNormAdaptation:
 
 def _estimate(share: float, source: Statistics, norm: nn.Module, inputs: Any) -> None:
     values: Tensor = inputs[0]
+    # Of values in half precision the statistics would be rounded too.
+    values = values.to(torch.promote_types(values.dtype, torch.float32))
     var, mean = torch.var_mean(values, [0, *range(2, values.ndim)], correction=0)
     for kept, own, new in zip((_mean(norm), _var(norm)), source, (mean, var), strict=True):
         kept.copy_((1 - share) * own + share * new)

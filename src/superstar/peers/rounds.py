@@ -27,7 +27,7 @@ def go_through(
     batches: Sequence[Tensor],
     labels: Sequence[NDArray[np.int64]],
     fronts: Mapping[str, Front],
-    peers: Mapping[str, Mapping[str, Maker]],
+    peers: Mapping[str, Mapping[str, Mapping[str, Maker]]],
     every: Mapping[str, int],
 ) -> list[dict[str, Any]]:
     """Adapt to each batch, then predict it.
@@ -36,19 +36,20 @@ def go_through(
         batches: images in the order in which they come, float32 (N, 3, H, W) in [0, 1].
         labels: of each batch, (N,).
         fronts: by name.
-        peers: by front, the peers behind it by name.
+        peers: by front, then by classifier, the peers behind it by name.
         every: slow peers are asked for one image in so many.
 
     Returns:
-        A row a front and peer: their names, `hits`, whether each image's class was found, float32
-        (images,), NaN where it was not asked for; `front_seconds` and `peer_seconds` of processor
-        time an image, medians over batches.
+        A row a front, classifier and peer: their names, `hits`, whether each image's class was
+        found, float32 (images,), NaN where it was not asked for; `front_seconds` and `peer_seconds`
+        of processor time an image, medians over batches.
     """
     rows = []
     truth = np.concatenate(labels)
     for front, correct in fronts.items():
         corrected, front_seconds = _timed(correct, batches)
-        for name, make in peers[front].items():
+        behind = [(of, *peer) for of, some in peers[front].items() for peer in some.items()]
+        for classifier, name, make in behind:
             made = dict(zip(map(id, batches), corrected, strict=True))
             peer = make(lambda batch, made=made: made[id(batch)])  # type: ignore[misc]
             inputs = batches if isinstance(peer, Switching) else corrected
@@ -59,7 +60,8 @@ def go_through(
             hits = np.full(len(truth), np.nan, np.float32)
             hits[places] = np.concatenate(answers) == truth[places]
             took = {"front_seconds": front_seconds, "peer_seconds": seconds}
-            rows.append({"front": front, "peer": name, "hits": hits, **took})
+            asked_for = {"classifier": classifier, "front": front, "peer": name}
+            rows.append({**asked_for, "hits": hits, **took})
     return rows
 
 
@@ -67,7 +69,7 @@ def best_by_labels(rows: Sequence[Mapping[str, Any]], batch_size: int) -> dict[s
     """A row of `ORACLE`: for each batch the answers behind the front that gave most hits.
 
     Args:
-        rows: of `go_through`; those without a peer count.
+        rows: of `go_through` with one classifier; those without a peer count.
         batch_size: images of each batch; the last may be smaller.
     """
     hits = np.stack([row["hits"] for row in rows if row["peer"] == UNTOUCHED])
@@ -76,7 +78,7 @@ def best_by_labels(rows: Sequence[Mapping[str, Any]], batch_size: int) -> dict[s
         part = hits[:, start : start + batch_size]
         best[start : start + batch_size] = part[part.sum(1).argmax()]
     unknown = {"front_seconds": np.nan, "peer_seconds": np.nan}
-    return {"front": ORACLE, "peer": UNTOUCHED, "hits": best, **unknown}
+    return {**rows[0], "front": ORACLE, "peer": UNTOUCHED, "hits": best, **unknown}
 
 
 def _adapt_and_predict(peer: Peer, batch: Tensor) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from superstar.checkpoint import own_checkpoint
 from superstar.classifiers import predict
 from superstar.classifiers.inference import Precision
 from superstar.control.calibrated import Calibrated, Limits
-from superstar.control.finished import FinishedTrials
+from superstar.control.finished import FinishedRows
 from superstar.control.gate import calibrate_gate
 from superstar.control.trials import (
     LINE_BLUR,
@@ -210,8 +210,8 @@ def weigh_corrections(
 def _try_cells(
     cells: Sequence[Shifts], names: Sequence[str], run: Execution, shared: tuple[Any, ...]
 ) -> list[dict[str, Any]]:
-    finished = FinishedTrials(own_checkpoint())
-    known = {cell: rows for cell in cells if (rows := finished.load(cell)) is not None}
+    finished = FinishedRows(own_checkpoint())
+    known = {c: rows for c in cells if (rows := finished.load(full_name_of(c))) is not None}
     missing = [cell for cell in cells if cell not in known]
     if known and missing:
         logger.info("trials of corrections go on: %d of %d are there", len(known), len(cells))
@@ -229,7 +229,7 @@ def _try_cells(
 
 def _try_cell(
     cell: Shifts,
-    finished: FinishedTrials,
+    finished: FinishedRows,
     candidates: Sequence[str],
     design: ImageSet,
     strengths: dict[str, list[float]],
@@ -244,7 +244,7 @@ def _try_cell(
     seed: int,
 ) -> list[dict[str, Any]]:
     # It may be there if another worker, not this one, died after it was finished.
-    if (known := finished.load(cell)) is not None:
+    if (known := finished.load(full_name_of(cell))) is not None:
         return known
     name = name_of(cell)
     drawn = stream(seed, "corrections", name).permutation(len(design))
@@ -262,5 +262,5 @@ def _try_cell(
         lambda corrected: predict(classifier, corrected, *how).numpy() == chosen.labels,
     )
     rows = [{"shift": name, "severity": cell[0][1] if cell else None, **row} for row in rows]
-    finished.save(cell, rows)
+    finished.save(full_name_of(cell), rows)
     return rows

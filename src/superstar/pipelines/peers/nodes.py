@@ -1,5 +1,6 @@
 """Every peer asked, on one shift at a time and on a stream; tables, a figure and a page."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +13,10 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from superstar.checkpoint import own_checkpoint
+from superstar.classifiers import AtPrecision, Precision
 from superstar.control import Supervisor
+from superstar.control.finished import FinishedRows
 from superstar.control.intervals import Bootstrap
 from superstar.control.protocol import all_cells
 from superstar.control.rivals import EntropyRule, fit_entropy_rule
@@ -46,6 +50,9 @@ from superstar.weights import on_device
 
 NOISE = "uniform_noise"
 SLOW = ("memo", "averaging")
+ALONG = "stream"
+
+logger = logging.getLogger(__name__)
 
 Labelled = tuple[Tensor, NDArray[np.int64]]
 """Images, float32 (N, 3, H, W), and their labels."""
@@ -57,9 +64,10 @@ class _Asked:
 
     supervisor: Supervisor
     rule: EntropyRule
-    classifier: nn.Module
+    classifiers: dict[str, nn.Module]
     clean: Tensor
     given: Peers
+    precision: Precision
     device: str
     seed: int
 
@@ -71,9 +79,15 @@ class _Asked:
             **controllers(supervisor, self.seed),
         }
 
-    def peers(self, fronts: dict[str, Front]) -> dict[str, dict[str, Maker]]:
-        """The peers behind each front: all of them behind nothing and behind the controllers."""
-        network = on_device(self.classifier, self.device)
+    def peers(self, fronts: dict[str, Front]) -> dict[str, dict[str, dict[str, Maker]]]:
+        """By front and classifier: all peers behind nothing and behind the controllers."""
+        made = {name: self._peers_of(network, fronts) for name, network in self.classifiers.items()}
+        return {front: {name: of[front] for name, of in made.items()} for front in fronts}
+
+    def _peers_of(
+        self, classifier: nn.Module, fronts: dict[str, Front]
+    ) -> dict[str, dict[str, Maker]]:
+        network = AtPrecision(on_device(classifier, self.device), self.precision)
         plain: dict[str, Maker] = {UNTOUCHED: lambda _: Unadapted(network)}
 
         def maker(name: str, alone: bool) -> Maker:
@@ -106,42 +120,50 @@ def ask(
     parameters: dict[str, Any],
     benchmark: dict[str, Any],
     surrogates: dict[str, Any],
+    precision: Precision,
     execution: dict[str, Any],
     seed: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Answers on one shift and severity at a time, and on a stream; a row a cell or segment.
 
+    What an interrupted run finished is taken as it is.
+
     Raises:
-        InputError: no classifier of the name that is to answer; a network that a peer cannot adapt;
+        InputError: no classifier of a name that is to answer; a network that a peer cannot adapt;
             a supervisor without `calibrated`; policy's
             surrogates without noise, or of noise alone, which the rule of one line is fitted to.
     """
     given, run = Peers.model_validate(parameters), Execution.model_validate(execution)
     classifiers = {"standard": standard, **robust}
-    check_name("classifier (peers.classifier)", given.classifier, classifiers)
+    for name in given.classifiers:
+        check_name("classifier (peers.classifiers)", name, classifiers)
     policy = SurrogateGeneration.model_validate(surrogates).policy
     noisy = [name == NOISE for name in policy.names for _ in range(policy.training_batches)]
     training = policy_batches(policy_surrogates, "training", policy)
     rule = fit_entropy_rule(supervisor.transitions(training, memory_limit=0), noisy)
     clean = reference.take(slice(given.quantiles.images)).batch()
-    answering = classifiers[given.classifier]
-    asked = _Asked(supervisor, rule, answering, clean, given, run.device, seed)
+    answering = {name: classifiers[name] for name in given.classifiers}
+    asked = _Asked(supervisor, rule, answering, clean, given, precision, run.device, seed)
     cells = all_cells(BenchmarkGeneration.model_validate(benchmark).shifts, given.severities)
     count = len(sets.load("none"))
     segments = shifting_stream(cells, count, **given.stream.model_dump(), seed=seed)
     chosen = stream(seed, "peers").permutation(count)[: given.images]
-    drawn = [segments, *([Segment(cell, chosen)] for cell in cells)]
-    calls = [(partial(_load, sets, some),) for some in drawn]
-    along, *each = fan_out(_ask, calls, run, "peers", shared=(asked,))
+    drawn = {ALONG: segments, **{cell.name: [Segment(cell, chosen)] for cell in cells}}
+    finished = FinishedRows(own_checkpoint(), "hits")
+    known = {name: rows for name in drawn if (rows := finished.load(name)) is not None}
+    missing = [name for name in drawn if name not in known]
+    if known and missing:
+        logger.info("peers go on: %d of %d are there", len(known), len(drawn))
+    calls = [(name, partial(_load, sets, drawn[name])) for name in missing]
+    made = fan_out(_ask, calls, run, "peers", shared=(finished, asked), names=missing)
+    known |= dict(zip(missing, made, strict=True))
     ends = np.cumsum([len(segment.images) for segment in segments])[:-1]
     on_stream = [
         {**segment.cell.keys, **row, "hits": hits}
-        for row in along
+        for row in known[ALONG]
         for segment, hits in zip(segments, np.split(row["hits"], ends), strict=True)
     ]
-    on_shifts = [
-        {**cell.keys, **row} for cell, rows in zip(cells, each, strict=True) for row in rows
-    ]
+    on_shifts = [{**cell.keys, **row} for cell in cells for row in known[cell.name]]
     return _table(on_shifts), _table(on_stream)
 
 
@@ -152,14 +174,27 @@ def summarise(
     reporting: dict[str, Any],
     seed: int,
 ) -> tuple[pd.DataFrame, pd.DataFrame, dict[str, float], str, Figure]:
-    """Gains with intervals; peers beside `calibrated`; the same as metrics, page and figure."""
-    given, shown = Peers.model_validate(parameters), Reporting.model_validate(reporting)
-    bootstrap = Bootstrap(shown.bootstrap_resamples, shown.confidence, seed)
-    table = summary.gain_table(on_shifts, on_stream, given.batch_size, bootstrap)
-    beside = summary.beside_ours(on_shifts, bootstrap)
+    """Gains with intervals; peers beside `calibrated`; the same as metrics, page and figure.
+
+    Tables and metrics are of all classifiers, page and figure of the first.
+    """
+    given, how = Peers.model_validate(parameters), Reporting.model_validate(reporting)
+    bootstrap = Bootstrap(how.bootstrap_resamples, how.confidence, seed)
+    tables, besides = [], []
+    for classifier in given.classifiers:
+        cells, along = (some[some["classifier"] == classifier] for some in (on_shifts, on_stream))
+        tables.append(summary.gain_table(cells, along, given.batch_size, bootstrap))
+        besides.append(summary.beside_ours(cells, bootstrap))
+        for made in (tables, besides):
+            made[-1].insert(0, "classifier", classifier)
+    table, beside = pd.concat(tables), pd.concat(besides)
     tested = len(on_shifts["hits"].iloc[0])
-    page = report.compose(table, beside, on_stream, given, tested)
-    figure = figures.peers_figure(table, on_stream, given.batch_size)
+    shown = given.classifiers[0]
+    table_of_it, beside_of_it, stream_of_it = (
+        some[some["classifier"] == shown] for some in (table, beside, on_stream)
+    )
+    page = report.compose(table_of_it, beside_of_it, stream_of_it, given, tested, table)
+    figure = figures.peers_figure(table_of_it, stream_of_it, given.batch_size)
     return table, beside, summary.metrics(table), page, figure
 
 
@@ -168,13 +203,22 @@ def _load(sets: ShiftedSets, segments: Sequence[Segment]) -> Labelled:
     return torch.cat([part.batch() for part in parts]), np.concatenate([p.labels for p in parts])
 
 
-def _ask(load: Callable[[], Labelled], asked: _Asked) -> list[dict[str, Any]]:
+def _ask(
+    name: str, load: Callable[[], Labelled], finished: FinishedRows, asked: _Asked
+) -> list[dict[str, Any]]:
+    # They may be there if another worker, not this one, died after it was finished.
+    if (known := finished.load(name)) is not None:
+        return known
     (images, labels), size = load(), asked.given.batch_size
     fronts = asked.fronts()
     slow = dict.fromkeys(SLOW, asked.given.every)
     truth = np.split(labels, range(size, len(labels), size))
     rows = go_through(images.split(size), truth, fronts, asked.peers(fronts), slow)
-    return [*rows, best_by_labels(rows, size)]
+    for classifier in asked.classifiers:
+        of_one = [row for row in rows if row["classifier"] == classifier]
+        rows.append(best_by_labels(of_one, size))
+    finished.save(name, rows)
+    return rows
 
 
 def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:

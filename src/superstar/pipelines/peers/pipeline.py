@@ -21,6 +21,7 @@ def create_pipeline() -> Pipeline:
                     "params:peers",
                     "params:benchmark_generation",
                     "params:surrogate_generation",
+                    "params:evaluation.precision",
                     "params:execution",
                     "params:seed",
                 ],

@@ -14,6 +14,7 @@ from superstar.pipelines.peers.summary import (
     STREAM,
     alone,
     along_stream,
+    by_classifier,
     name_of,
 )
 
@@ -40,15 +41,17 @@ def compose(
     on_stream: pd.DataFrame,
     given: Peers,
     tested: int,
+    of_all: pd.DataFrame,
 ) -> str:
     """The page.
 
     Args:
-        table: of `summary.gain_table`.
+        table: of `summary.gain_table`, of the first classifier, as all that follows.
         beside: of `summary.beside_ours`.
         on_stream: a row a segment, front and peer.
         given: parameters of the study.
         tested: images of every shift and severity; fewer than were asked for where there are fewer.
+        of_all: as `table`, of all classifiers.
     """
     on_shifts = table[table["setting"] == SHIFTS].set_index("part", drop=False)
     on_the_stream = table[(table["setting"] == STREAM) & (table["front"] != PAPER)]
@@ -72,6 +75,7 @@ def compose(
         segments=len(segments),
         images=int(segments["images"].sum()),
         costs=_costs(alone(mean)),
+        classifiers=by_classifier(of_all),
     )
 
 

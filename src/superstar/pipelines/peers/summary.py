@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.control.intervals import Bootstrap
 from superstar.peers import UNTOUCHED
-from superstar.pipelines.pages import readable
+from superstar.pipelines.pages import intervals, number, readable
 
 CONTROLLERS = (PAPER, CALIBRATED)
 CLEAN = "none"
@@ -30,7 +30,8 @@ def gain_table(
     """Gains in points over the network as it is, on the images that a pair was asked for.
 
     Args:
-        on_shifts: a row a shift, severity, front and peer: `hits`, `front_seconds`, `peer_seconds`.
+        on_shifts: a row a shift, severity, front and peer: `hits`, `front_seconds`,
+            `peer_seconds`; of one classifier.
         on_stream: likewise, with the `segment`.
         batch_size: so many images after each change of the stream are a part of it.
         bootstrap: of images.
@@ -104,12 +105,35 @@ def name_of(front: str, peer: str) -> str:
 
 
 def metrics(table: pd.DataFrame) -> dict[str, float]:
-    """`peers.gain.<setting>.<part>.<front>.<peer>` of the means, clean images and the stream."""
+    """Gains of the means, clean images and the stream.
+
+    Args:
+        table: of `gain_table`, with the `classifier`.
+
+    Returns:
+        By `peers.gain.<classifier>.<setting>.<part>.<front>.<peer>`.
+    """
     shown = table[(table["setting"] == STREAM) | table["part"].isin([MEAN, CLEAN])]
-    return {
-        f"peers.gain.{row['setting']}.{row['part']}.{row['front']}.{row['peer']}": row["gain"]
-        for row in shown.to_dict("records")
-    }
+    keys = shown[["classifier", "setting", "part", "front", "peer"]].itertuples(index=False)
+    names = [".".join(["peers.gain", *key]) for key in keys]
+    return dict(zip(names, shown["gain"], strict=True))
+
+
+def by_classifier(table: pd.DataFrame) -> pd.DataFrame:
+    """Gains in the mean over shifts, alone and behind `calibrated`: a column a classifier.
+
+    Args:
+        table: of `gain_table`, with the `classifier`.
+    """
+    some = table[table["front"].isin([UNTOUCHED, CALIBRATED]) | (table["peer"] == UNTOUCHED)]
+    mean = some[(some["setting"] == SHIFTS) & (some["part"] == MEAN)]
+    order = mean[mean["classifier"] == mean["classifier"].iloc[0]].sort_values("gain")["name"][::-1]
+    made = pd.DataFrame({"": order.to_numpy()})
+    for classifier, rows in mean.groupby("classifier", sort=False):
+        rows = rows.set_index("name")
+        plain = number(rows.loc[UNTOUCHED, "accuracy"], 1)
+        made[f"{classifier} ({plain}%)"] = intervals(rows.loc[order], "gain")
+    return made
 
 
 def by_cell(on_shifts: pd.DataFrame) -> tuple[list[str], dict[Pair, NDArray[np.float32]]]:
