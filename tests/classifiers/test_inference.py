@@ -3,7 +3,7 @@ import pytest
 import torch
 from torch import nn
 
-from superstar.classifiers import SmallResNet, accuracy, predict
+from superstar.classifiers import AtPrecision, SmallResNet, accuracy, predict
 from superstar.errors import InputError
 from superstar.training import fixed_threads, global_seed
 
@@ -35,6 +35,20 @@ def test_neither_batch_size_nor_threads_matter(images):
         for threads in (1, 2):
             with fixed_threads(threads):
                 assert torch.equal(predict(model, images, batch_size), expected)
+
+
+def test_a_network_at_a_precision_answers_in_float32(images):
+    with global_seed(1):
+        model = SmallResNet(7, width=8).eval()
+    expected = model(images)
+    torch.testing.assert_close(AtPrecision(model, "float32")(images), expected)
+    half = AtPrecision(model, "bfloat16")(images)
+    assert half.dtype == torch.float32
+    assert 0 < (half - expected).abs().max() < 0.05 * expected.abs().max()
+    half.sum().backward()
+    assert all(weight.grad is not None for weight in model.parameters())
+    with pytest.raises(InputError, match="float16"):
+        AtPrecision(model, "float16")
 
 
 def test_half_precision_says_the_same_where_classes_are_apart(images):
