@@ -8,8 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from torch.nn import functional
 
-from superstar.classifiers import SmallResNet
+from superstar.classifiers import AtPrecision, SmallResNet
 from superstar.errors import InputError
 from superstar.peers import (
     Averaging,
@@ -121,10 +122,24 @@ def test_no_prior_is_pure_statistics_of_the_batch_to_the_bit(network):
         norm.register_forward_pre_hook(remember)
     logits = peer.predict(batch)
     for norm, values in found.items():
-        var, mean = torch.var_mean(values, (0, 2, 3), correction=0)
+        var, mean = torch.zeros(2, values.shape[1])
+        functional.batch_norm(values, mean, var, training=True, momentum=1.0)
         assert torch.equal(norm.running_mean, mean)
-        assert torch.equal(norm.running_var, var)
+        count = values.numel() // values.shape[1]
+        torch.testing.assert_close(norm.running_var, var * (count - 1) / count)
     torch.testing.assert_close(logits, network.train()(batch), atol=1e-4, rtol=1e-4)
+
+
+def test_statistics_of_values_in_half_precision_are_not_rounded(network):
+    peer, found = BatchNormAdaptation(AtPrecision(network, "bfloat16"), prior=0), {}
+    for norm in batch_norms(peer.network, "test"):
+        norm.register_forward_pre_hook(lambda norm, inputs: found.update({norm: inputs[0]}))
+    peer.adapt(images(6))
+    assert {values.dtype for values in found.values()} == {torch.bfloat16}
+    for norm, values in found.items():
+        var, mean = torch.var_mean(values.float(), (0, 2, 3), correction=0)
+        torch.testing.assert_close(norm.running_mean, mean, atol=1e-6, rtol=1e-5)
+        torch.testing.assert_close(norm.running_var, var, atol=1e-6, rtol=1e-5)
 
 
 @given(prior=st.floats(0.1, 1e4), count=st.integers(2, 9))
