@@ -89,6 +89,8 @@ def test_the_page_tells_how_many_images_there_were(found):
     beside, of_all = summary.beside_ours(found, BOOTSTRAP), table.assign(classifier="standard")
     page = compose(table, beside, found, given, tested=4, of_all=of_all)
     assert "the same 4 test images under each of 2 shifts" in page
+    assert "behind calibrated" in page
+    assert "behind paper" not in page  # no peer stood there
 
 
 def test_classifiers_stand_side_by_side(found):
@@ -125,7 +127,8 @@ def test_it_runs_after_a_plain_run_and_repeats(project_copy):
         table = pd.read_csv(reporting / "peers.csv")
         pages.append(table.drop(columns="images_a_second"))
     pd.testing.assert_frame_equal(*pages)
-    shifts = table[table["setting"] == "shifts"]
+    assert list(table["classifier"].unique()) == ["standard", "augmix"]
+    shifts = table[(table["setting"] == "shifts") & (table["classifier"] == "standard")]
     assert set(shifts["part"]) == {"gaussian_noise", "contrast", "mean", "none"}
     singles, fronts = len(PEERS) + 1, ["always dncnn", "always match_tone", "rule", ORACLE]
     counted = shifts[shifts["part"] == "mean"].groupby("front")["peer"].nunique().to_dict()

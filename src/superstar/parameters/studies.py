@@ -232,6 +232,7 @@ class Peers(Section):
         BeforeValidator(split_words),
         AfterValidator(without_repeats),
     ]
+    behind_paper: bool
     severities: Severities
     images: Annotated[int, Field(ge=2)]
     batch_size: Annotated[int, Field(ge=2)]

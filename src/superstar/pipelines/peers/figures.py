@@ -12,12 +12,12 @@ from superstar.pipelines.drawing import WIDTH, in_small_print
 from superstar.pipelines.pages import readable
 from superstar.pipelines.peers.summary import (
     CLEAN,
-    CONTROLLERS,
     MEAN,
     NOTHING,
     SHIFTS,
     alone,
     along_stream,
+    controllers_before_peers,
     name_of,
 )
 
@@ -38,11 +38,12 @@ def peers_figure(table: pd.DataFrame, on_stream: pd.DataFrame, window: int) -> F
     places = {name: place for place, name in enumerate(singles["name"])}
     figure = Figure(figsize=(WIDTH, 2.8 + 0.22 * len(places)), layout="constrained")
     top, bottom = figure.subplots(2, 1, height_ratios=[0.22 * len(places), 2.2])
-    behind = mean[(mean["peer"] != UNTOUCHED) & mean["front"].isin(CONTROLLERS)]
+    fronts = controllers_before_peers(mean)
+    behind = mean[mean["peer"] != UNTOUCHED]
     shown = {"alone": singles} | {
-        f"behind {front}": behind[behind["front"] == front] for front in CONTROLLERS
+        f"behind {front}": behind[behind["front"] == front] for front in fronts
     }
-    shades = (ALONE, *(COLOURS[front] for front in CONTROLLERS))
+    shades = (ALONE, *(COLOURS[front] for front in fronts))
     for (label, some), colour in zip(shown.items(), shades, strict=True):
         names = some["name"] if label == "alone" else some["peer"].map(readable)
         errors = [some["gain"] - some["gain_low"], some["gain_high"] - some["gain"]]

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from superstar.checkpoint import own_checkpoint
 from superstar.classifiers import AtPrecision, Precision
 from superstar.control import Supervisor
+from superstar.control.controllers import CALIBRATED, PAPER
 from superstar.control.finished import FinishedRows
 from superstar.control.intervals import Bootstrap
 from superstar.control.protocol import all_cells
@@ -106,7 +107,9 @@ class _Asked:
         names = self.given.compared
         alone, behind = ({name: maker(name, only) for name in names} for only in (True, False))
         peers = dict.fromkeys(fronts, plain)
-        peers |= dict.fromkeys(self.supervisor.controllers, plain | behind)
+        peers[CALIBRATED] = plain | behind
+        if self.given.behind_paper:
+            peers[PAPER] = plain | behind
         return peers | {UNTOUCHED: plain | alone}
 
 

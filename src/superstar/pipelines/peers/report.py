@@ -8,13 +8,13 @@ from superstar.peers import PEERS, UNTOUCHED, Needs
 from superstar.pipelines.pages import intervals, readable, render, with_interval
 from superstar.pipelines.peers.summary import (
     CLEAN,
-    CONTROLLERS,
     MEAN,
     SHIFTS,
     STREAM,
     alone,
     along_stream,
     by_classifier,
+    controllers_before_peers,
     name_of,
 )
 
@@ -87,7 +87,7 @@ def _leaders(mean: pd.DataFrame, clean: pd.DataFrame) -> pd.DataFrame:
     }
     order = alone(mean).sort_values("gain", ascending=False)
     made = pd.DataFrame({"": order["name"], "alone": [shown[name] for name in order["name"]]})
-    for controller in CONTROLLERS:
+    for controller in controllers_before_peers(mean):
         behind = [name_of(controller, peer) for peer in order["peer"]]
         peers = (order["front"] == UNTOUCHED) & (order["peer"] != UNTOUCHED)
         made[f"behind {controller}"] = [

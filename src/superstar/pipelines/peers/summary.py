@@ -98,6 +98,12 @@ def alone(table: pd.DataFrame) -> pd.DataFrame:
     return table[(table["front"] == UNTOUCHED) | (table["peer"] == UNTOUCHED)]
 
 
+def controllers_before_peers(table: pd.DataFrame) -> list[str]:
+    """Those of both controllers that have peers behind them."""
+    fronts = set(table[table["peer"] != UNTOUCHED]["front"])
+    return [name for name in CONTROLLERS if name in fronts]
+
+
 def name_of(front: str, peer: str) -> str:
     """One name for a front and a peer."""
     parts = [part for part in (front, peer) if part != UNTOUCHED]
