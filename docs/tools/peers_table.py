@@ -29,7 +29,9 @@ def main() -> None:
         names = {of: f"{heading}, {of}" for of in table["classifier"].unique()} | {first: heading}
         found.append(table.replace({"classifier": names}))
     kept = pd.concat(found)
-    kept.drop(columns="setting").round(3).to_csv(KEPT, index=False)
+    kept.drop(columns="setting").rename(columns={"classifier": "run"}).round(3).to_csv(
+        KEPT, index=False
+    )
     shown = by_classifier(kept).map(lambda cell: cell.replace("-", "\N{MINUS SIGN}"))
     print(shown.to_markdown(index=False))
 

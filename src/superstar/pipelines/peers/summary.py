@@ -128,6 +128,8 @@ def metrics(table: pd.DataFrame) -> dict[str, float]:
 def by_classifier(table: pd.DataFrame) -> pd.DataFrame:
     """Gains in the mean over shifts, alone and behind `calibrated`: a column a classifier.
 
+    Rows are those of the first classifier.
+
     Args:
         table: of `gain_table`, with the `classifier`.
     """
@@ -136,9 +138,9 @@ def by_classifier(table: pd.DataFrame) -> pd.DataFrame:
     order = mean[mean["classifier"] == mean["classifier"].iloc[0]].sort_values("gain")["name"][::-1]
     made = pd.DataFrame({"": order.to_numpy()})
     for classifier, rows in mean.groupby("classifier", sort=False):
-        rows = rows.set_index("name")
-        plain = number(rows.loc[UNTOUCHED, "accuracy"], 1)
-        made[f"{classifier} ({plain}%)"] = intervals(rows.loc[order], "gain")
+        shown = dict(zip(rows["name"], intervals(rows, "gain"), strict=True))
+        plain = number(rows[rows["name"] == UNTOUCHED]["accuracy"].iloc[0], 1)
+        made[f"{classifier} ({plain}%)"] = [shown.get(name, "") for name in order]
     return made
 
 
