@@ -3,12 +3,18 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from torch import nn
 
 from projects import base_parameters
+from superstar.control import Supervisor
 from superstar.control.intervals import Bootstrap
+from superstar.control.rivals import EntropyRule
+from superstar.errors import InputError
 from superstar.parameters import Peers
 from superstar.peers import ORACLE, PEERS, UNTOUCHED, best_by_labels
 from superstar.pipelines.peers import summary
+from superstar.pipelines.peers.nodes import Asked
 from superstar.pipelines.peers.report import compose
 
 BOOTSTRAP = Bootstrap(200, 0.95, 0)
@@ -103,6 +109,16 @@ def test_classifiers_stand_side_by_side(found):
     assert made.index[0] == "calibrated > tent"
     assert made.loc["tent"].tolist()[1] == ""
     assert made.loc["calibrated"].str.partition(" ")[0].tolist() == ["+25.0", "+12.5"]
+
+
+def test_a_network_that_a_peer_cannot_adapt_is_refused_before_work(finished_run):
+    classifiers = {"flat": nn.Sequential(nn.Flatten(), nn.Linear(3 * 32 * 32, 10))}
+    supervisor = Supervisor.load(finished_run.data("06_models/supervisor"))
+    given = Peers(**base_parameters("peers"))
+    rule, clean = EntropyRule(5.0), torch.rand(20, 3, 32, 32)
+    asked = Asked(supervisor, rule, classifiers, clean, given, "float32", "cpu", 0)
+    with pytest.raises(InputError, match="does not have: leave this peer out"):
+        asked.refuse_what_cannot_adapt()
 
 
 def test_the_oracle_takes_the_best_front_of_each_batch():

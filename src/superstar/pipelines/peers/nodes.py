@@ -60,7 +60,7 @@ Labelled = tuple[Tensor, NDArray[np.int64]]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """All that answers."""
 
     supervisor: Supervisor
@@ -84,6 +84,17 @@ class _Asked:
         """By front and classifier: all peers behind nothing and behind the controllers."""
         made = {name: self._peers_of(network, fronts) for name, network in self.classifiers.items()}
         return {front: {name: of[front] for name, of in made.items()} for front in fronts}
+
+    def refuse_what_cannot_adapt(self) -> None:
+        """Make every peer once, which is where it looks at the network.
+
+        Raises:
+            InputError: a network that a peer cannot adapt.
+        """
+        fronts = self.fronts()
+        for peers in self.peers(fronts)[UNTOUCHED].values():
+            for make in peers.values():
+                make(fronts[UNTOUCHED])
 
     def _peers_of(
         self, classifier: nn.Module, fronts: dict[str, Front]
@@ -146,7 +157,8 @@ def ask(
     rule = fit_entropy_rule(supervisor.transitions(training, memory_limit=0), noisy)
     clean = reference.take(slice(given.quantiles.images)).batch()
     answering = {name: classifiers[name] for name in given.classifiers}
-    asked = _Asked(supervisor, rule, answering, clean, given, precision, run.device, seed)
+    asked = Asked(supervisor, rule, answering, clean, given, precision, run.device, seed)
+    asked.refuse_what_cannot_adapt()
     cells = all_cells(BenchmarkGeneration.model_validate(benchmark).shifts, given.severities)
     count = len(sets.load("none"))
     segments = shifting_stream(cells, count, **given.stream.model_dump(), seed=seed)
@@ -207,7 +219,7 @@ def _load(sets: ShiftedSets, segments: Sequence[Segment]) -> Labelled:
 
 
 def _ask(
-    name: str, load: Callable[[], Labelled], finished: FinishedRows, asked: _Asked
+    name: str, load: Callable[[], Labelled], finished: FinishedRows, asked: Asked
 ) -> list[dict[str, Any]]:
     # They may be there if another worker, not this one, died after it was finished.
     if (known := finished.load(name)) is not None:
