@@ -73,6 +73,7 @@ class Asked:
     seed: int
 
     def fronts(self) -> dict[str, Front]:
+        """What corrects images before a classifier sees them, by name; nothing is the first."""
         supervisor = self.supervisor.on(self.device)
         return {
             UNTOUCHED: lambda images: images,
