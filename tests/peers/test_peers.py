@@ -122,6 +122,10 @@ def test_no_prior_is_pure_statistics_of_the_batch_to_the_bit(network):
         norm.register_forward_pre_hook(remember)
     logits = peer.predict(batch)
     for norm, values in found.items():
+        ones, zeros = torch.ones(values.shape[1]), torch.zeros(values.shape[1])
+        own = torch.native_batch_norm(values, ones, zeros, None, None, True, 0.0, norm.eps)
+        assert torch.equal(norm.running_mean, own[1])
+        assert torch.equal(norm.running_var, own[2].pow(-2) - norm.eps)
         var, mean = torch.zeros(2, values.shape[1])
         functional.batch_norm(values, mean, var, training=True, momentum=1.0)
         assert torch.equal(norm.running_mean, mean)
